@@ -1,0 +1,243 @@
+/* libclef: typed decisions from open models, in one forward pass.
+ *
+ *     clef_runtime   threads and instruction-set level
+ *       clef_model     a model directory, opened; immutable, shared by threads
+ *         clef_record    one request, parsed, checked and encoded; immutable
+ *         clef_session   computes records in packed steps; one thread at a time
+ *           clef_answer    the answer to one record; immutable
+ *
+ * Handles are opaque. Children hold a reference to their parents, so the order of closing does not
+ * matter, and every close accepts NULL. The library prints nothing, never exits, installs no
+ * handlers and has no global state. A zeroed option struct, or NULL in its place, means defaults.
+ * Texts are UTF-8 with explicit length; returned texts also end in NUL. */
+#ifndef CLEF_CLEF_H
+#define CLEF_CLEF_H
+
+#include <clef/status.h>
+#include <stdbool.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define CLEF_VERSION_MAJOR 0
+#define CLEF_VERSION_MINOR 1
+#define CLEF_VERSION_PATCH 0
+
+/* "0.1.0"; static. */
+CLEF_API const char *clef_version(void);
+
+typedef struct clef_runtime clef_runtime;
+typedef struct clef_model clef_model;
+typedef struct clef_record clef_record;
+typedef struct clef_session clef_session;
+typedef struct clef_answer clef_answer;
+
+/* ---- runtime ------------------------------------------------------------------------------- */
+
+typedef struct clef_runtime_options {
+    uint32_t thread_count; /* 0: the CPUs this process may use (affinity and quota); at most 1,024 */
+    const char *cpu_level; /* highest level of kernels to use, by name; NULL: the best there is */
+} clef_runtime_options;
+
+/* CLEF_USAGE for a thread count or level out of range; CLEF_OUT_OF_MEMORY. */
+CLEF_API clef_status clef_runtime_create(const clef_runtime_options *options, clef_runtime **runtime,
+                                         clef_error *error);
+CLEF_API void clef_runtime_close(clef_runtime *runtime);
+
+/* Threads in use. */
+CLEF_API uint32_t clef_runtime_threads(const clef_runtime *runtime);
+/* Name of the level in use ("avx2"); static. */
+CLEF_API const char *clef_runtime_level(const clef_runtime *runtime);
+/* Names of all levels this build and this machine allow, separated by spaces, lowest first; until
+ * the runtime is closed. */
+CLEF_API const char *clef_runtime_levels(const clef_runtime *runtime);
+
+/* ---- model --------------------------------------------------------------------------------- */
+
+typedef enum clef_precision {
+    CLEF_PRECISION_AUTO, /* the best this machine supports; today f32 */
+    CLEF_PRECISION_F32,  /* weights widened exactly, fp32 everywhere */
+} clef_precision;
+
+typedef struct clef_model_options {
+    clef_precision precision;
+    bool tokenizer_only; /* open tokenizer.json alone: records can be encoded, not computed */
+} clef_model_options;
+
+/* Maps and checks the files of a model directory; copies and converts no weights. CLEF_BAD_FILE
+ * naming file, tensor, found and expected; CLEF_OUT_OF_MEMORY. */
+CLEF_API clef_status clef_model_open(clef_runtime *runtime, const char *directory,
+                                     const clef_model_options *options, clef_model **model,
+                                     clef_error *error);
+CLEF_API void clef_model_close(clef_model *model);
+
+typedef struct clef_model_facts {
+    const char *directory; /* texts: until the model is closed */
+    const char *precision; /* "f32" */
+    const char *warning;   /* something odd about the directory, or NULL */
+    uint32_t hidden_size, layer_count, full_attention_layer_count, intermediate_size;
+    uint32_t attention_head_count, key_value_head_count, head_size;
+    uint32_t delta_key_head_count, delta_value_head_count, delta_key_size, delta_value_size;
+    uint32_t vocabulary_size; /* rows of the embedding matrix */
+    uint32_t token_count;     /* ids the tokenizer knows */
+    uint32_t context_length;  /* tokens */
+    uint32_t head_width, head_evidence_layer_count, head_decoder_layer_count;
+    bool has_head;            /* false for a base model: it can not decide */
+    bool has_vision;
+    bool has_tied_embeddings;
+    uint64_t backbone_parameter_count, head_parameter_count;
+    uint64_t mapped_bytes;    /* weight files */
+} clef_model_facts;
+
+/* With tokenizer_only, all but directory, precision and token_count are zero. */
+CLEF_API void clef_model_describe(const clef_model *model, clef_model_facts *facts);
+
+typedef struct clef_memory_estimate {
+    uint64_t mapped_bytes;   /* weight files; shared and reclaimable */
+    uint64_t scratch_bytes;  /* activations of one session */
+    uint64_t sequence_bytes; /* state of one record of the given tokens */
+} clef_memory_estimate;
+
+/* What a session with `rows_per_step` rows (0: default) and a record of `tokens` tokens take. */
+CLEF_API void clef_model_estimate(const clef_model *model, uint32_t rows_per_step, uint32_t tokens,
+                                  clef_memory_estimate *estimate);
+
+/* ---- record -------------------------------------------------------------------------------- */
+
+typedef enum clef_control_token_mode {
+    CLEF_CONTROL_TOKENS_PLAIN, /* control tokens written in a request are ordinary text */
+    CLEF_CONTROL_TOKENS_PARSE, /* they act as control tokens, as in the reference */
+} clef_control_token_mode;
+
+/* Zero means the default beside each field. */
+typedef struct clef_record_options {
+    uint32_t token_limit;        /* 16,384; at most the model's context length */
+    uint32_t state_token_limit;  /* the token limit */
+    uint32_t schema_token_limit; /* the token limit */
+    uint32_t question_limit;     /* 64 */
+    uint32_t option_limit;       /* 255 options of one choice */
+    uint32_t level_limit;        /* 255 levels of one score */
+    bool truncate;               /* cut the end of an over-long state instead of refusing */
+    clef_control_token_mode control_tokens;
+} clef_record_options;
+
+/* Parses, checks and encodes a request body (the JSON of POST /v1/systemone, borrowed only during the
+ * call). Needs no session and may run on any thread. CLEF_BAD_TEXT, CLEF_BAD_REQUEST,
+ * CLEF_OVER_LIMIT, CLEF_OUT_OF_MEMORY, with kind and place in error. */
+CLEF_API clef_status clef_record_encode(clef_model *model, const char *body, size_t body_bytes,
+                                        const clef_record_options *options, clef_record **record,
+                                        clef_error *error);
+CLEF_API void clef_record_close(clef_record *record);
+
+CLEF_API uint32_t clef_record_token_count(const clef_record *record);
+/* Token ids, clef_record_token_count of them; until the record is closed. */
+CLEF_API const uint32_t *clef_record_tokens(const clef_record *record);
+
+/* The encoding as one JSON object: model, input_ids, questions with spans, state_tokens. Owned by the
+ * caller, freed with clef_text_free. CLEF_OUT_OF_MEMORY. */
+CLEF_API clef_status clef_record_json(const clef_record *record, char **json, size_t *bytes,
+                                      clef_error *error);
+CLEF_API void clef_text_free(char *text);
+
+/* ---- session ------------------------------------------------------------------------------- */
+
+typedef struct clef_session_options {
+    uint32_t rows_per_step; /* tokens computed at once, of all records together; 0: 512; rounded up
+                               to a multiple of 64; at most 65,536 */
+} clef_session_options;
+
+/* Takes all memory that a step needs. CLEF_USAGE when the model has no head or was opened as
+ * tokenizer only; CLEF_OUT_OF_MEMORY. */
+CLEF_API clef_status clef_session_create(clef_model *model, const clef_session_options *options,
+                                         clef_session **session, clef_error *error);
+CLEF_API void clef_session_close(clef_session *session);
+
+/* Called once for every submitted record, from clef_session_step. On CLEF_OK `answer` is owned by the
+ * callee; otherwise it is NULL and `error`, borrowed during the call, says why. */
+typedef void clef_answer_callback(void *context, clef_status status, clef_answer *answer,
+                                  const clef_error *error);
+
+/* Queues a record; it takes a reference, so the caller may close its own at once.
+ * CLEF_OUT_OF_MEMORY. */
+CLEF_API clef_status clef_session_submit(clef_session *session, clef_record *record,
+                                         clef_answer_callback *callback, void *context,
+                                         clef_error *error);
+
+/* Computes one step: slices of queued records, packed, oldest first with a share for short ones, and
+ * calls back for every record that is complete. Answers are equal to the bit whatever shares a step.
+ * *pending (may be NULL) receives the records not yet answered. A record's own failure goes to its
+ * callback; CLEF_OK here. */
+CLEF_API clef_status clef_session_step(clef_session *session, size_t *pending, clef_error *error);
+
+/* Submits one record and steps until its answer is there (others submitted before go on too). */
+CLEF_API clef_status clef_session_decide(clef_session *session, clef_record *record,
+                                         clef_answer **answer, clef_error *error);
+
+/* ---- answer -------------------------------------------------------------------------------- */
+
+CLEF_API void clef_answer_close(clef_answer *answer);
+
+typedef enum clef_answer_format {
+    CLEF_ANSWER_BODY, /* the response body of POST /v1/systemone, as the reference writes it */
+    CLEF_ANSWER_RAW,  /* model, input_ids, questions with spans, logits, probabilities */
+} clef_answer_format;
+
+typedef enum clef_confidence {
+    CLEF_CONFIDENCE_PROBABILITY, /* the largest probability, as the reference */
+    CLEF_CONFIDENCE_TYPESAFE,    /* how far it stands above chance */
+} clef_confidence;
+
+typedef struct clef_answer_style {
+    clef_answer_format format;
+    bool unrounded; /* print probabilities as shortest decimals instead of four places */
+    clef_confidence confidence;
+    bool with_latency; /* add latency_ms */
+} clef_answer_style;
+
+/* The answer as compact JSON. Owned by the caller, freed with clef_text_free.
+ * CLEF_OUT_OF_MEMORY. */
+CLEF_API clef_status clef_answer_json(const clef_answer *answer, const clef_answer_style *style,
+                                      char **json, size_t *bytes, clef_error *error);
+
+typedef struct clef_answer_option {
+    const char *id; /* texts: until the answer is closed */
+    size_t id_bytes;
+    const char *label; /* description as text; the id when there is none */
+    size_t label_bytes;
+    float logit;
+    float probability;
+} clef_answer_option;
+
+typedef struct clef_answer_question {
+    const char *id;
+    size_t id_bytes;
+    const char *type; /* "noul", "choice", "score"; static */
+    uint32_t option_count;
+    uint32_t best;     /* index of the option that answers */
+    double confidence; /* its probability */
+    double score;      /* score questions: the mean level */
+} clef_answer_question;
+
+CLEF_API uint32_t clef_answer_question_count(const clef_answer *answer);
+/* Question `index` in request order. false when there is none. */
+CLEF_API bool clef_answer_question_at(const clef_answer *answer, uint32_t index,
+                                      clef_answer_question *question);
+/* Option `option` of question `index`, options in request order. false when there is none. */
+CLEF_API bool clef_answer_option_at(const clef_answer *answer, uint32_t index, uint32_t option,
+                                    clef_answer_option *result);
+
+typedef struct clef_answer_usage {
+    uint32_t input_tokens;      /* computed or restored, after any cut */
+    uint32_t state_tokens;      /* prefix and state as sent */
+    uint32_t state_tokens_used; /* as read */
+    bool is_truncated;
+    double latency_ms; /* from the first step the record took part in to its answer */
+} clef_answer_usage;
+
+CLEF_API void clef_answer_describe(const clef_answer *answer, clef_answer_usage *usage);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

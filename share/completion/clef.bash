@@ -1,0 +1,65 @@
+# bash completion for clef, written by: clef help --completion bash
+_clef() {
+    local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]}
+    local command=${COMP_WORDS[1]} options= files=0
+    COMPREPLY=()
+    if [[ $COMP_CWORD -eq 1 ]]; then
+        COMPREPLY=($(compgen -W "ask encode info help version --version --help --help-environment" -- "$current"))
+        return
+    fi
+    case $command:$previous in
+    ask:--state) [[ $current == @* ]] && COMPREPLY=($(compgen -P @ -f -- "${current#@}")); return ;;
+    ask:--noul) return ;;
+    ask:--choice) return ;;
+    ask:--score) return ;;
+    ask:--output) COMPREPLY=($(compgen -W "auto table json raw" -- "$current")); return ;;
+    ask:--round) COMPREPLY=($(compgen -W "4 none" -- "$current")); return ;;
+    ask:--confidence) COMPREPLY=($(compgen -W "probability typesafe" -- "$current")); return ;;
+    ask:--model) COMPREPLY=($(compgen -d -- "$current")); return ;;
+    ask:--precision) COMPREPLY=($(compgen -W "auto f32" -- "$current")); return ;;
+    ask:--threads) return ;;
+    ask:--cpu-level) return ;;
+    ask:--max-tokens) return ;;
+    ask:--max-state-tokens) return ;;
+    ask:--max-schema-tokens) return ;;
+    ask:--max-questions) return ;;
+    ask:--max-options) return ;;
+    ask:--max-levels) return ;;
+    ask:--control-tokens) COMPREPLY=($(compgen -W "plain parse" -- "$current")); return ;;
+    encode:--state) [[ $current == @* ]] && COMPREPLY=($(compgen -P @ -f -- "${current#@}")); return ;;
+    encode:--noul) return ;;
+    encode:--choice) return ;;
+    encode:--score) return ;;
+    encode:--model) COMPREPLY=($(compgen -d -- "$current")); return ;;
+    encode:--precision) COMPREPLY=($(compgen -W "auto f32" -- "$current")); return ;;
+    encode:--threads) return ;;
+    encode:--cpu-level) return ;;
+    encode:--max-tokens) return ;;
+    encode:--max-state-tokens) return ;;
+    encode:--max-schema-tokens) return ;;
+    encode:--max-questions) return ;;
+    encode:--max-options) return ;;
+    encode:--max-levels) return ;;
+    encode:--control-tokens) COMPREPLY=($(compgen -W "plain parse" -- "$current")); return ;;
+    info:--model) COMPREPLY=($(compgen -d -- "$current")); return ;;
+    info:--precision) COMPREPLY=($(compgen -W "auto f32" -- "$current")); return ;;
+    info:--threads) return ;;
+    info:--cpu-level) return ;;
+    info:--max-tokens) return ;;
+    info:--output) COMPREPLY=($(compgen -W "text json" -- "$current")); return ;;
+    help:--completion) COMPREPLY=($(compgen -W "bash zsh fish" -- "$current")); return ;;
+    esac
+    case $command in
+    ask) options="--state --noul --choice --score --batch --output --timings --round --confidence --model --precision --threads --cpu-level --max-tokens --max-state-tokens --max-schema-tokens --max-questions --max-options --max-levels --truncate --control-tokens --json --help " files=1 ;;
+    encode) options="--state --noul --choice --score --batch --model --precision --threads --cpu-level --max-tokens --max-state-tokens --max-schema-tokens --max-questions --max-options --max-levels --truncate --control-tokens --json --help " files=1 ;;
+    info) options="--model --precision --threads --cpu-level --max-tokens --output --json --help " files=0 ;;
+    help) options="--completion --man --json --help " files=0 ;;
+    version) options="--json --help " files=0 ;;
+    esac
+    if [[ $current == -* ]]; then
+        COMPREPLY=($(compgen -W "$options" -- "$current"))
+    else
+        COMPREPLY=($(compgen -f -- "$current"))
+    fi
+}
+complete -o filenames -F _clef clef

@@ -1,0 +1,92 @@
+#compdef clef
+# zsh completion for clef, written by: clef help --completion zsh
+_clef() {
+    local -a commands=(
+        'ask:Answer the questions of a request'
+        'encode:Show the tokens of a request without computing an answer'
+        'info:Show facts about the model, its memory and this machine'
+        'help:Explain a command; print shell completions and the manual page'
+        'version:Print the version'
+    )
+    if (( CURRENT == 2 )); then
+        _describe command commands
+        return
+    fi
+    local command=$words[2]
+    shift words
+    (( CURRENT -= 1 ))
+    case $command in
+    ask)
+        _arguments \
+            '--state[What the questions are about\: the text itself, @ and the name of a file that holds it, or - for standard input]:TEXT|@FILE|-: ' \
+            '*--noul[A question that is answered by yes or no]:\[ID=\]QUESTION: ' \
+            '*--choice[A question that is answered by one of the options]:\[ID=\]\[QUESTION;\]OPTION,...: ' \
+            '*--score[A question that is answered by a place on a scale, levels from the lowest to the highest]:\[ID=\]\[QUESTION;\]LEVEL,...: ' \
+            '--batch[Read one JSON request a line and write one line for each, in order]' \
+            '--output[auto, the default, is a table on a terminal and JSON elsewhere]:value:(auto table json raw)' \
+            '--timings[Say how long the answer took\: latency_ms in JSON, a line on standard error beside a table]' \
+            '--round[Decimal places of the probabilities in JSON; 4 by default]:value:(4 none)' \
+            '--confidence[What confidence means\: the largest probability, the default, or how far it stands above chance]:value:(probability typesafe)' \
+            '--model[Directory of the model]:DIR:_files -/' \
+            '--precision[How numbers are computed]:value:(auto f32)' \
+            '--threads[Threads to compute with]:N: ' \
+            '--cpu-level[Highest level of CPU instructions to use; "clef info" lists them]:NAME: ' \
+            '--max-tokens[Tokens of a whole request; 16384 by default, at most the context length of the model]:N: ' \
+            '--max-state-tokens[Tokens of the state and the fixed text before it; as many as --max-tokens by default]:N: ' \
+            '--max-schema-tokens[Tokens of the questions and the fixed text behind them; as many as --max-tokens by default]:N: ' \
+            '--max-questions[Questions of a request; 64 by default]:N: ' \
+            '--max-options[Options of one choice; 255 by default]:N: ' \
+            '--max-levels[Levels of one score; 255 by default]:N: ' \
+            '--truncate[Read only the beginning of a state that is too long, instead of refusing it]' \
+            '--control-tokens[What control tokens written in a request are\: plain text, the default, or control tokens, as in the reference implementation]:value:(plain parse)' \
+            '--json[Write an error as one line of JSON with type, loc and msg]' \
+            '--help[Show this help]' \
+            '*:file:_files' ;;
+    encode)
+        _arguments \
+            '--state[What the questions are about\: the text itself, @ and the name of a file that holds it, or - for standard input]:TEXT|@FILE|-: ' \
+            '*--noul[A question that is answered by yes or no]:\[ID=\]QUESTION: ' \
+            '*--choice[A question that is answered by one of the options]:\[ID=\]\[QUESTION;\]OPTION,...: ' \
+            '*--score[A question that is answered by a place on a scale, levels from the lowest to the highest]:\[ID=\]\[QUESTION;\]LEVEL,...: ' \
+            '--batch[Read one JSON request a line and write one line for each, in order]' \
+            '--model[Directory of the model]:DIR:_files -/' \
+            '--precision[How numbers are computed]:value:(auto f32)' \
+            '--threads[Threads to compute with]:N: ' \
+            '--cpu-level[Highest level of CPU instructions to use; "clef info" lists them]:NAME: ' \
+            '--max-tokens[Tokens of a whole request; 16384 by default, at most the context length of the model]:N: ' \
+            '--max-state-tokens[Tokens of the state and the fixed text before it; as many as --max-tokens by default]:N: ' \
+            '--max-schema-tokens[Tokens of the questions and the fixed text behind them; as many as --max-tokens by default]:N: ' \
+            '--max-questions[Questions of a request; 64 by default]:N: ' \
+            '--max-options[Options of one choice; 255 by default]:N: ' \
+            '--max-levels[Levels of one score; 255 by default]:N: ' \
+            '--truncate[Read only the beginning of a state that is too long, instead of refusing it]' \
+            '--control-tokens[What control tokens written in a request are\: plain text, the default, or control tokens, as in the reference implementation]:value:(plain parse)' \
+            '--json[Write an error as one line of JSON with type, loc and msg]' \
+            '--help[Show this help]' \
+            '*:file:_files' ;;
+    info)
+        _arguments \
+            '--model[Directory of the model]:DIR:_files -/' \
+            '--precision[How numbers are computed]:value:(auto f32)' \
+            '--threads[Threads to compute with]:N: ' \
+            '--cpu-level[Highest level of CPU instructions to use; "clef info" lists them]:NAME: ' \
+            '--max-tokens[Tokens of a whole request; 16384 by default, at most the context length of the model]:N: ' \
+            '--output[text, the default, is for people]:value:(text json)' \
+            '--json[Write an error as one line of JSON with type, loc and msg]' \
+            '--help[Show this help]' \
+            '*: : ' ;;
+    help)
+        _arguments \
+            '--completion[Print the completion script of that shell]:value:(bash zsh fish)' \
+            '--man[Print the manual page]' \
+            '--json[Write an error as one line of JSON with type, loc and msg]' \
+            '--help[Show this help]' \
+            '*: : ' ;;
+    version)
+        _arguments \
+            '--json[Write an error as one line of JSON with type, loc and msg]' \
+            '--help[Show this help]' \
+            '*: : ' ;;
+    esac
+}
+_clef "$@"

@@ -1,0 +1,70 @@
+/* Inside of the CPU backend: its state, and the operations its files share out. */
+#ifndef CLEF_BACKEND_CPU_BACKEND_H
+#define CLEF_BACKEND_CPU_BACKEND_H
+
+#include "backend/backend.h"
+#include "backend/cpu/kernel_table.h"
+
+typedef struct clef_cpu_backend {
+    clef_backend base; /* first: a clef_backend* is a clef_cpu_backend* */
+    clef_kernel_table kernels;
+    clef_level level;
+    char levels[128];
+    size_t scratch_bytes; /* of one thread */
+    unsigned char *scratch; /* owned; [thread_count, scratch_bytes], aligned to 64 */
+} clef_cpu_backend;
+
+/* Scratch of one thread. */
+static inline void *clef_cpu_scratch(const clef_cpu_backend *cpu, unsigned worker) {
+    return cpu->scratch + worker * cpu->scratch_bytes;
+}
+
+/* Element-wise and row-wise operations (cpu_rows.c). */
+void clef_cpu_embed(clef_backend *, clef_weight table, const uint32_t *ids, clef_matrix out);
+void clef_cpu_add(clef_backend *, clef_matrix x, clef_matrix y);
+void clef_cpu_rms_norm(clef_backend *, clef_matrix x, const float *weight, float epsilon,
+                       clef_matrix out);
+void clef_cpu_layer_norm(clef_backend *, clef_matrix x, const float *weight, const float *bias,
+                         float epsilon, clef_matrix out);
+void clef_cpu_swiglu(clef_backend *, clef_matrix gate, clef_matrix up);
+void clef_cpu_gelu(clef_backend *, clef_matrix x);
+void clef_cpu_norm_rotate(clef_backend *, clef_heads x, const float *weight, float epsilon,
+                          clef_matrix cosine, clef_matrix sine, clef_heads out);
+void clef_cpu_sigmoid_gate(clef_backend *, clef_heads x, clef_heads gate);
+void clef_cpu_l2_norm(clef_backend *, clef_heads x, float epsilon, float scale);
+void clef_cpu_delta_gates(clef_backend *, clef_matrix a, clef_matrix b, const float *a_log,
+                          const float *dt_bias);
+void clef_cpu_gated_norm(clef_backend *, clef_heads x, const float *weight, float epsilon,
+                         clef_heads gate);
+
+/* The matrix product (cpu_linear.c). */
+void clef_cpu_linear(clef_backend *, clef_matrix x, clef_weight weight, const float *bias,
+                     clef_matrix out);
+
+/* Operations along sequences (cpu_sequences.c). */
+void clef_cpu_store_rows(clef_backend *, clef_slices slices, clef_matrix x, size_t offset);
+void clef_cpu_load_rows(clef_backend *, float *const *pages, size_t first, size_t offset,
+                        clef_matrix out);
+void clef_cpu_attention(clef_backend *, clef_slices slices, clef_heads query, size_t key_heads,
+                        size_t key_offset, size_t value_offset, clef_heads out);
+void clef_cpu_short_convolution(clef_backend *, clef_slices slices, clef_matrix x,
+                                const float *weight, size_t taps, size_t tail_offset,
+                                clef_matrix out);
+void clef_cpu_delta_rule(clef_backend *, clef_slices slices, clef_delta_shape shape,
+                         clef_matrix query, clef_matrix key, clef_matrix value, clef_matrix g,
+                         clef_matrix beta, size_t state_offset, clef_matrix out);
+
+/* Operations of the joint head (cpu_head.c). */
+void clef_cpu_sum_spans(clef_backend *, clef_matrix x, const clef_span_part *parts, size_t count);
+void clef_cpu_mean_rows(clef_backend *, clef_weight table, const uint32_t *ids, size_t count,
+                        float *out);
+void clef_cpu_attend_begin(clef_backend *, clef_attention_state state);
+void clef_cpu_attend_block(clef_backend *, clef_heads query, clef_heads key, clef_heads value,
+                           float scale, clef_attention_state state);
+void clef_cpu_attend_end(clef_backend *, clef_attention_state state, clef_heads out);
+void clef_cpu_summarise(clef_backend *, clef_matrix options, const float *base, float *out);
+float clef_cpu_cosine(clef_backend *, const float *a, const float *b, size_t columns, float floor);
+void clef_cpu_pair_features(clef_backend *, const float *field, clef_matrix options,
+                            clef_matrix out);
+
+#endif

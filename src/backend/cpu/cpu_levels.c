@@ -1,0 +1,66 @@
+/* Asks CPU and operating system, through the compiler's run-time check, which does both. */
+#include "backend/cpu/cpu_levels.h"
+
+#include <string.h>
+
+static const char *const names[CLEF_LEVEL_COUNT] = {
+#define CLEF_LEVEL_NAME(name) #name,
+    CLEF_LEVEL_LIST(CLEF_LEVEL_NAME)
+#undef CLEF_LEVEL_NAME
+};
+
+const char *clef_level_name(clef_level level) {
+    return names[level];
+}
+
+#if defined(__x86_64__)
+static bool has_features(clef_level level) {
+    switch (level) {
+    case CLEF_LEVEL_avx2:
+        return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+               __builtin_cpu_supports("f16c");
+    case CLEF_LEVEL_avx512:
+        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+               __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+    case CLEF_LEVEL_avx512vnni:
+        return __builtin_cpu_supports("avx512vnni");
+    case CLEF_LEVEL_avx512bf16:
+        return __builtin_cpu_supports("avx512bf16");
+    case CLEF_LEVEL_reference:
+    case CLEF_LEVEL_COUNT:
+        break;
+    }
+    return true;
+}
+#else
+static bool has_features(clef_level level) {
+    return level == CLEF_LEVEL_reference;
+}
+#endif
+
+bool clef_level_is_supported(clef_level level) {
+    for (int lower = 0; lower <= (int)level; lower++) {
+        if (!has_features((clef_level)lower)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+clef_level clef_level_best(void) {
+    int level = CLEF_LEVEL_COUNT - 1;
+    while (level > 0 && !clef_level_is_supported((clef_level)level)) {
+        level--;
+    }
+    return (clef_level)level;
+}
+
+bool clef_level_parse(const char *name, clef_level *level) {
+    for (int i = 0; i < CLEF_LEVEL_COUNT; i++) {
+        if (strcmp(names[i], name) == 0) {
+            *level = (clef_level)i;
+            return true;
+        }
+    }
+    return false;
+}

@@ -1,0 +1,20 @@
+/* Threads: the only file pair that names OpenMP. Work is split into tasks that never share a sum, so
+ * the number of threads cannot change a result. */
+#ifndef CLEF_BASE_PARALLEL_H
+#define CLEF_BASE_PARALLEL_H
+
+#include <stddef.h>
+
+#define CLEF_THREAD_LIMIT 1024
+
+/* task runs from 0 to task_count - 1, in any order; worker < thread_count names the thread, for
+ * scratch of its own. */
+typedef void clef_task(void *context, size_t task, unsigned worker);
+
+/* Runs all tasks on at most thread_count threads (at least 1) and returns when all are done. */
+void clef_parallel_for(unsigned thread_count, size_t task_count, clef_task *run, void *context);
+
+/* CPUs this process may use: affinity mask and control-group quota, at least 1. */
+unsigned clef_cpu_count(void);
+
+#endif

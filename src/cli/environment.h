@@ -1,0 +1,29 @@
+/* The environment, read in one place and once. Every variable the program looks at is a field here
+ * and a row of the list that `clef --help-environment` prints. */
+#ifndef CLEF_CLI_ENVIRONMENT_H
+#define CLEF_CLI_ENVIRONMENT_H
+
+#include "base/buffer.h"
+
+/* Values, borrowed from the process; NULL when unset or empty. */
+typedef struct clef_environment {
+    const char *model;     /* CLEF_MODEL */
+    const char *threads;   /* CLEF_THREADS */
+    const char *cpu_level; /* CLEF_CPU_LEVEL */
+    const char *no_colour; /* NO_COLOR */
+    const char *terminal;  /* TERM */
+    const char *columns;   /* COLUMNS */
+    const char *locale;    /* the first set of LC_ALL, LC_CTYPE, LANG */
+} clef_environment;
+
+typedef struct clef_environment_entry {
+    const char *name;
+    const char *help;
+} clef_environment_entry;
+
+void clef_environment_read(clef_environment *environment);
+
+/* The list of variables, ended by a NULL name; static. */
+const clef_environment_entry *clef_environment_list(void);
+
+#endif

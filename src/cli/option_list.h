@@ -1,0 +1,18 @@
+/* The rows that commands share, by group. A new option is one row here and one field of settings.
+ */
+#ifndef CLEF_CLI_OPTION_LIST_H
+#define CLEF_CLI_OPTION_LIST_H
+
+#include "cli/options.h"
+
+extern const clef_option_group clef_options_model;       /* model, machine */
+extern const clef_option_group clef_options_short_form;  /* a request without JSON */
+extern const clef_option_group clef_options_token_limit; /* --max-tokens alone */
+extern const clef_option_group clef_options_limits;      /* the other limits and the text mode */
+extern const clef_option_group clef_options_batch;
+extern const clef_option_group clef_options_answer; /* how an answer is printed */
+extern const clef_option_group clef_options_facts;  /* how facts are printed */
+extern const clef_option_group clef_options_common; /* every command */
+extern const clef_option_group clef_options_help;   /* the help command's own */
+
+#endif

@@ -1,0 +1,76 @@
+/* From settings to handles of the library. */
+#include "cli/workplace.h"
+
+#include "cli/model_lookup.h"
+#include "cli/report.h"
+
+clef_status clef_workplace_find(const clef_invocation *invocation, clef_workplace *workplace,
+                                clef_error *error) {
+    const clef_settings *settings = invocation->settings;
+    workplace->record_options = (clef_record_options){
+        .token_limit = settings->token_limit,
+        .state_token_limit = settings->state_token_limit,
+        .schema_token_limit = settings->schema_token_limit,
+        .question_limit = settings->question_limit,
+        .option_limit = settings->option_limit,
+        .level_limit = settings->level_limit,
+        .truncate = settings->truncate,
+        .control_tokens = (clef_control_token_mode)settings->control_tokens,
+    };
+    clef_status status =
+        clef_model_lookup(settings, invocation->environment, &workplace->directory, error);
+    if (status != CLEF_OK) {
+        return status;
+    }
+    clef_model_lookup_name(workplace->directory.bytes, &workplace->name);
+    return clef_buffer_check(&workplace->name, "the name of the model", error);
+}
+
+static clef_status create_runtime(const clef_invocation *invocation, clef_workplace *workplace,
+                                  clef_error *error) {
+    const clef_settings *settings = invocation->settings;
+    const clef_environment *environment = invocation->environment;
+    clef_runtime_options options = {settings->thread_count, settings->cpu_level};
+    if (options.thread_count == 0 && environment->threads != NULL) {
+        clef_status status = clef_number_parse("CLEF_THREADS", environment->threads, 1, 1024,
+                                               &options.thread_count, error);
+        if (status != CLEF_OK) {
+            return status;
+        }
+    }
+    if (options.cpu_level == NULL) {
+        options.cpu_level = environment->cpu_level;
+    }
+    return clef_runtime_create(&options, &workplace->runtime, error);
+}
+
+clef_status clef_workplace_open(const clef_invocation *invocation, bool tokenizer_only,
+                                clef_workplace *workplace, clef_error *error) {
+    clef_status status = create_runtime(invocation, workplace, error);
+    if (status != CLEF_OK) {
+        return status;
+    }
+    const clef_model_options options = {
+        .precision = (clef_precision)invocation->settings->precision,
+        .tokenizer_only = tokenizer_only,
+    };
+    status = clef_model_open(workplace->runtime, workplace->directory.bytes, &options,
+                             &workplace->model, error);
+    if (status != CLEF_OK) {
+        return status;
+    }
+    clef_model_facts facts;
+    clef_model_describe(workplace->model, &facts);
+    if (facts.warning != NULL) {
+        clef_report_note("warning: %s", facts.warning);
+    }
+    return CLEF_OK;
+}
+
+void clef_workplace_close(clef_workplace *workplace) {
+    clef_model_close(workplace->model);
+    clef_runtime_close(workplace->runtime);
+    clef_buffer_release(&workplace->directory);
+    clef_buffer_release(&workplace->name);
+    *workplace = (clef_workplace){0};
+}

@@ -1,0 +1,29 @@
+/* What a command works with: the runtime, the opened model and the limits of requests, made from
+ * settings and environment in one place. */
+#ifndef CLEF_CLI_WORKPLACE_H
+#define CLEF_CLI_WORKPLACE_H
+
+#include "cli/command.h"
+
+#include <clef/clef.h>
+
+/* Zero-initialised is a valid closed workplace. */
+typedef struct clef_workplace {
+    clef_buffer directory; /* of the model; NUL at its end */
+    clef_buffer name;      /* of the model */
+    clef_runtime *runtime;
+    clef_model *model;
+    clef_record_options record_options;
+} clef_workplace;
+
+/* Finds the model's directory and name, and reads the limits; opens nothing. */
+clef_status clef_workplace_find(const clef_invocation *invocation, clef_workplace *workplace,
+                                clef_error *error);
+
+/* Opens what clef_workplace_find found. */
+clef_status clef_workplace_open(const clef_invocation *invocation, bool tokenizer_only,
+                                clef_workplace *workplace, clef_error *error);
+
+void clef_workplace_close(clef_workplace *workplace);
+
+#endif

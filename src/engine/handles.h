@@ -1,0 +1,62 @@
+/* The structs behind the public handles, for the files of this layer. Counted by reference: a child
+ * keeps its parent alive. */
+#ifndef CLEF_ENGINE_HANDLES_H
+#define CLEF_ENGINE_HANDLES_H
+
+#include <clef/clef.h>
+#include <stdatomic.h>
+
+#include "decide/answer.h"
+#include "model/joint_head.h"
+#include "tokenizer/tokenizer.h"
+#include "weights/weight_store.h"
+
+struct clef_runtime {
+    atomic_size_t references;
+    unsigned thread_count;
+    char level[32];
+    char levels[128];
+};
+
+struct clef_model {
+    atomic_size_t references;
+    clef_runtime *runtime;
+    char *directory;
+    char *warning;
+    clef_tokenizer *tokenizer;
+    bool is_tokenizer_only;
+    /* Only when not tokenizer-only: */
+    clef_weight_store *backbone_store, *head_store;
+    clef_network network;
+    uint64_t backbone_parameters, head_parameters;
+};
+
+/* One request as text, tokens and spans. */
+struct clef_record {
+    atomic_size_t references;
+    clef_model *model;
+    clef_arena arena; /* the body's copy, the request, the arrays below */
+    clef_request *request;
+    clef_prompt prompt;
+    clef_head_task task;
+};
+
+struct clef_answer {
+    clef_record *record;
+    float *logits;        /* [option_count] in prompt order */
+    float *probabilities; /* [option_count] in prompt order */
+    clef_text *labels;    /* [option_count] in prompt order; in the arena */
+    clef_arena arena;
+    double latency_ms;
+};
+
+clef_runtime *clef_runtime_share(clef_runtime *runtime);
+clef_model *clef_model_share(clef_model *model);
+clef_record *clef_record_share(clef_record *record);
+
+/* A record's answer from its logits (copied). CLEF_INTERNAL when one is not finite;
+ * CLEF_OUT_OF_MEMORY. */
+clef_status clef_answer_create(clef_record *record, const float *logits, double latency_ms,
+                               clef_answer **answer, clef_error *error);
+
+#endif

@@ -1,0 +1,145 @@
+/* A record: the request's text is copied, parsed, checked and encoded once; afterwards it is read only,
+ * by any thread. */
+#include "engine/handles.h"
+
+#include "base/memory.h"
+
+#define DEFAULT_TOKEN_LIMIT 16384
+
+/* The head's view of the record: plain arrays of types, counts and ranges. */
+static clef_status make_task(clef_record *record, clef_error *error) {
+    const clef_request *request = record->request;
+    unsigned char *types = clef_arena_allocate(&record->arena, request->question_count, 1);
+    size_t *counts =
+        clef_arena_allocate(&record->arena, request->question_count, sizeof *counts);
+    clef_range *questions =
+        clef_arena_allocate(&record->arena, request->question_count, sizeof *questions);
+    clef_range *options =
+        clef_arena_allocate(&record->arena, request->option_count, sizeof *options);
+    if (types == NULL || counts == NULL || questions == NULL || options == NULL) {
+        return clef_fail_memory(error, request->option_count * sizeof *options,
+                                "the spans of a record");
+    }
+    for (size_t i = 0; i < request->question_count; i++) {
+        types[i] = (unsigned char)request->questions[i].type;
+        counts[i] = request->questions[i].option_count;
+        questions[i] = (clef_range){record->prompt.question_spans[i].begin,
+                                    record->prompt.question_spans[i].end};
+    }
+    for (size_t j = 0; j < request->option_count; j++) {
+        options[j] = (clef_range){record->prompt.option_spans[j].begin,
+                                  record->prompt.option_spans[j].end};
+    }
+    record->task = (clef_head_task){.tokens = record->prompt.tokens.ids,
+                                    .token_count = record->prompt.tokens.count,
+                                    .question_count = request->question_count,
+                                    .option_total = request->option_count,
+                                    .types = types,
+                                    .option_counts = counts,
+                                    .question_spans = questions,
+                                    .option_spans = options};
+    return CLEF_OK;
+}
+
+static clef_status choose_prompt_options(const clef_model *model,
+                                         const clef_record_options *options,
+                                         clef_prompt_options *chosen, clef_error *error) {
+    uint32_t context = model->network.config.context_length;
+    uint32_t limit = options->token_limit == 0 ? DEFAULT_TOKEN_LIMIT : options->token_limit;
+    if (!model->is_tokenizer_only && limit > context) {
+        if (options->token_limit != 0) {
+            return clef_fail(error, CLEF_USAGE,
+                             "a limit of %u tokens is over the model's context of %u", limit,
+                             context);
+        }
+        limit = context;
+    }
+    *chosen = (clef_prompt_options){
+        .token_limit = limit,
+        .state_token_limit = options->state_token_limit,
+        .schema_token_limit = options->schema_token_limit,
+        .truncate = options->truncate,
+        .control_tokens = options->control_tokens == CLEF_CONTROL_TOKENS_PARSE
+                              ? CLEF_CONTROL_PARSE
+                              : CLEF_CONTROL_PLAIN,
+    };
+    return CLEF_OK;
+}
+
+static clef_status encode(clef_record *record, clef_text body, const clef_record_options *options,
+                          clef_error *error) {
+    clef_prompt_options chosen;
+    clef_status status = choose_prompt_options(record->model, options, &chosen, error);
+    if (status != CLEF_OK) {
+        return status;
+    }
+    clef_request_limits limits = {.questions = options->question_limit,
+                                  .options = options->option_limit,
+                                  .levels = options->level_limit};
+    clef_text copy = clef_arena_copy(&record->arena, body);
+    if (copy.bytes == NULL) {
+        return clef_fail_memory(error, body.length, "a request");
+    }
+    status = clef_request_parse(copy, &limits, &record->arena, &record->request, error);
+    if (status == CLEF_OK) {
+        status = clef_prompt_encode(record->model->tokenizer, record->request, &chosen,
+                                    &record->arena, &record->prompt, error);
+    }
+    return status == CLEF_OK ? make_task(record, error) : status;
+}
+
+clef_status clef_record_encode(clef_model *model, const char *body, size_t body_bytes,
+                               const clef_record_options *options, clef_record **out,
+                               clef_error *error) {
+    *out = NULL;
+    clef_record_options chosen = options == NULL ? (clef_record_options){0} : *options;
+    clef_record *record = clef_allocate(1, sizeof *record);
+    if (record == NULL) {
+        return clef_fail_memory(error, sizeof *record, "a record");
+    }
+    atomic_init(&record->references, 1);
+    record->model = clef_model_share(model);
+    clef_status status = encode(record, (clef_text){body, body_bytes}, &chosen, error);
+    if (status != CLEF_OK) {
+        clef_record_close(record);
+        return status;
+    }
+    *out = record;
+    return CLEF_OK;
+}
+
+clef_record *clef_record_share(clef_record *record) {
+    atomic_fetch_add(&record->references, 1);
+    return record;
+}
+
+void clef_record_close(clef_record *record) {
+    if (record == NULL || atomic_fetch_sub(&record->references, 1) != 1) {
+        return;
+    }
+    clef_prompt_release(&record->prompt);
+    clef_arena_release(&record->arena);
+    clef_model_close(record->model);
+    clef_release(record);
+}
+
+uint32_t clef_record_token_count(const clef_record *record) {
+    return (uint32_t)record->prompt.tokens.count;
+}
+
+const uint32_t *clef_record_tokens(const clef_record *record) {
+    return record->prompt.tokens.ids;
+}
+
+clef_status clef_record_json(const clef_record *record, char **json, size_t *bytes,
+                             clef_error *error) {
+    clef_buffer buffer = {0};
+    clef_answer_write_encoding(record->request, &record->prompt, &buffer);
+    clef_status status = clef_buffer_check(&buffer, "an encoding", error);
+    *json = clef_buffer_take(&buffer, bytes);
+    return status;
+}
+
+void clef_text_free(char *text) {
+    clef_release(text);
+}

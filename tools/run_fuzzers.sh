@@ -1,0 +1,32 @@
+#!/bin/sh
+# Runs every libFuzzer target for some seconds: tools/run_fuzzers.sh BUILD SECONDS.
+#
+# Starts from tests/fuzz/corpus/<target>/ and keeps what it finds in BUILD/corpus/<target>/. An input
+# that breaks something is left in BUILD/artifacts/; copy it into the corpus together with the mend.
+# With 0 seconds the corpus is only replayed.
+set -eu
+build=${1:?the build folder}
+seconds=${2:?seconds for each target}
+seeds=$(cd "$(dirname "$0")/../tests/fuzz" && pwd)/corpus
+status=0
+mkdir -p "$build/artifacts"
+for program in "$build"/tests/fuzz/fuzz_*; do
+    { [ -f "$program" ] && [ -x "$program" ]; } || continue
+    target=$(basename "$program")
+    mkdir -p "$build/corpus/$target"
+    limit="-max_total_time=$seconds"
+    [ "$seconds" -gt 0 ] || limit="-runs=0"
+    corpus="$build/corpus/$target"
+    [ ! -d "$seeds/$target" ] || corpus="$corpus $seeds/$target"
+    dictionary=""
+    [ ! -f "$seeds/$target.dict" ] || dictionary="-dict=$seeds/$target.dict"
+    # shellcheck disable=SC2086 # lists of words
+    if "$program" $limit $dictionary -timeout=10 -rss_limit_mb=2048 -print_final_stats=0 -verbosity=0 \
+        -artifact_prefix="$build/artifacts/$target-" $corpus; then
+        echo "$target: fine after $seconds s, $(find $corpus -type f | wc -l) inputs"
+    else
+        echo "$target: FAILED; see $build/artifacts/" >&2
+        status=1
+    fi
+done
+exit $status

@@ -36,13 +36,14 @@ typedef struct clef_answer clef_answer;
 /* ---- runtime ------------------------------------------------------------------------------- */
 
 typedef struct clef_runtime_options {
-    uint32_t thread_count; /* 0: the CPUs this process may use (affinity and quota); at most 1,024 */
+    uint32_t
+        thread_count; /* 0: the CPUs this process may use (affinity and quota); at most 1,024 */
     const char *cpu_level; /* highest level of kernels to use, by name; NULL: the best there is */
 } clef_runtime_options;
 
 /* CLEF_USAGE for a thread count or level out of range; CLEF_OUT_OF_MEMORY. */
-CLEF_API clef_status clef_runtime_create(const clef_runtime_options *options, clef_runtime **runtime,
-                                         clef_error *error);
+CLEF_API clef_status clef_runtime_create(const clef_runtime_options *options,
+                                         clef_runtime **runtime, clef_error *error);
 CLEF_API void clef_runtime_close(clef_runtime *runtime);
 
 /* Threads in use. */
@@ -83,11 +84,11 @@ typedef struct clef_model_facts {
     uint32_t token_count;     /* ids the tokenizer knows */
     uint32_t context_length;  /* tokens */
     uint32_t head_width, head_evidence_layer_count, head_decoder_layer_count;
-    bool has_head;            /* false for a base model: it can not decide */
+    bool has_head; /* false for a base model: it can not decide */
     bool has_vision;
     bool has_tied_embeddings;
     uint64_t backbone_parameter_count, head_parameter_count;
-    uint64_t mapped_bytes;    /* weight files */
+    uint64_t mapped_bytes; /* weight files */
 } clef_model_facts;
 
 /* With tokenizer_only, all but directory, precision and token_count are zero. */
@@ -122,8 +123,8 @@ typedef struct clef_record_options {
     clef_control_token_mode control_tokens;
 } clef_record_options;
 
-/* Parses, checks and encodes a request body (the JSON of POST /v1/systemone, borrowed only during the
- * call). Needs no session and may run on any thread. CLEF_BAD_TEXT, CLEF_BAD_REQUEST,
+/* Parses, checks and encodes a request body (the JSON of POST /v1/systemone, borrowed only during
+ * the call). Needs no session and may run on any thread. CLEF_BAD_TEXT, CLEF_BAD_REQUEST,
  * CLEF_OVER_LIMIT, CLEF_OUT_OF_MEMORY, with kind and place in error. */
 CLEF_API clef_status clef_record_encode(clef_model *model, const char *body, size_t body_bytes,
                                         const clef_record_options *options, clef_record **record,
@@ -134,8 +135,8 @@ CLEF_API uint32_t clef_record_token_count(const clef_record *record);
 /* Token ids, clef_record_token_count of them; until the record is closed. */
 CLEF_API const uint32_t *clef_record_tokens(const clef_record *record);
 
-/* The encoding as one JSON object: model, input_ids, questions with spans, state_tokens. Owned by the
- * caller, freed with clef_text_free. CLEF_OUT_OF_MEMORY. */
+/* The encoding as one JSON object: model, input_ids, questions with spans, state_tokens. Owned by
+ * the caller, freed with clef_text_free. CLEF_OUT_OF_MEMORY. */
 CLEF_API clef_status clef_record_json(const clef_record *record, char **json, size_t *bytes,
                                       clef_error *error);
 CLEF_API void clef_text_free(char *text);
@@ -153,8 +154,8 @@ CLEF_API clef_status clef_session_create(clef_model *model, const clef_session_o
                                          clef_session **session, clef_error *error);
 CLEF_API void clef_session_close(clef_session *session);
 
-/* Called once for every submitted record, from clef_session_step. On CLEF_OK `answer` is owned by the
- * callee; otherwise it is NULL and `error`, borrowed during the call, says why. */
+/* Called once for every submitted record, from clef_session_step. On CLEF_OK `answer` is owned by
+ * the callee; otherwise it is NULL and `error`, borrowed during the call, says why. */
 typedef void clef_answer_callback(void *context, clef_status status, clef_answer *answer,
                                   const clef_error *error);
 
@@ -164,10 +165,10 @@ CLEF_API clef_status clef_session_submit(clef_session *session, clef_record *rec
                                          clef_answer_callback *callback, void *context,
                                          clef_error *error);
 
-/* Computes one step: slices of queued records, packed, oldest first with a share for short ones, and
- * calls back for every record that is complete. Answers are equal to the bit whatever shares a step.
- * *pending (may be NULL) receives the records not yet answered. A record's own failure goes to its
- * callback; CLEF_OK here. */
+/* Computes one step: slices of queued records, packed, oldest first with a share for short ones,
+ * and calls back for every record that is complete. Answers are equal to the bit whatever shares a
+ * step. *pending (may be NULL) receives the records not yet answered. A record's own failure goes
+ * to its callback; CLEF_OK here. */
 CLEF_API clef_status clef_session_step(clef_session *session, size_t *pending, clef_error *error);
 
 /* Submits one record and steps until its answer is there (others submitted before go on too). */

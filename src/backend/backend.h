@@ -1,9 +1,11 @@
-/* What a machine offers to the model: whole-matrix operations on fp32 activations and stored weights.
- * The model is written against this page alone and knows no instruction set; a backend knows no
- * layer. Operations cannot fail on valid views; what can run out (memory) is taken beforehand.
+/* What a machine offers to the model: whole-matrix operations on fp32 activations and stored
+ * weights. The model is written against this page alone and knows no instruction set; a backend
+ * knows no layer. Operations cannot fail on valid views; what can run out (memory) is taken
+ * beforehand.
  *
- * Every operation computes each row by itself, with sums in one fixed order, whatever else stands in
- * the step: that is why answers are equal to the bit alone or packed, in one piece or in slices. */
+ * Every operation computes each row by itself, with sums in one fixed order, whatever else stands
+ * in the step: that is why answers are equal to the bit alone or packed, in one piece or in slices.
+ */
 #ifndef CLEF_BACKEND_BACKEND_H
 #define CLEF_BACKEND_BACKEND_H
 
@@ -42,8 +44,8 @@ typedef struct clef_delta_shape {
 
 /* A running softmax over key blocks. */
 typedef struct clef_attention_state {
-    float *maximum; /* [rows, heads] */
-    float *sum;     /* [rows, heads] */
+    float *maximum;   /* [rows, heads] */
+    float *sum;       /* [rows, heads] */
     clef_heads total; /* [rows, heads, size]: Σ weight·value */
 } clef_attention_state;
 
@@ -71,7 +73,8 @@ typedef struct clef_operations {
     void (*rms_norm)(clef_backend *, clef_matrix x, const float *weight, float epsilon,
                      clef_matrix out);
 
-    /* out = (x - mean) / sqrt(variance + epsilon) · weight + bias, biased variance. out may be x. */
+    /* out = (x - mean) / sqrt(variance + epsilon) · weight + bias, biased variance. out may be x.
+     */
     void (*layer_norm)(clef_backend *, clef_matrix x, const float *weight, const float *bias,
                        float epsilon, clef_matrix out);
 
@@ -154,10 +157,9 @@ typedef struct clef_operations {
     /* (a·b) / (max(‖a‖, floor)·max(‖b‖, floor)). */
     float (*cosine)(clef_backend *, const float *a, const float *b, size_t columns, float floor);
 
-    /* out[j] = [field, option_j, field ⊙ option_j, |field - option_j|]; options [n, columns], out [n,
-     * 4·columns]. */
-    void (*pair_features)(clef_backend *, const float *field, clef_matrix options,
-                          clef_matrix out);
+    /* out[j] = [field, option_j, field ⊙ option_j, |field - option_j|]; options [n, columns], out
+     * [n, 4·columns]. */
+    void (*pair_features)(clef_backend *, const float *field, clef_matrix options, clef_matrix out);
 
     /* ---- life ---- */
     void (*destroy)(clef_backend *);
@@ -170,8 +172,8 @@ struct clef_backend {
     unsigned thread_count;
 };
 
-/* The CPU backend. level NULL or "": the best the machine has. CLEF_USAGE names the levels there are;
- * CLEF_OUT_OF_MEMORY. */
+/* The CPU backend. level NULL or "": the best the machine has. CLEF_USAGE names the levels there
+ * are; CLEF_OUT_OF_MEMORY. */
 clef_status clef_cpu_backend_create(unsigned thread_count, const char *level, clef_backend **out,
                                     clef_error *error);
 

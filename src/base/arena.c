@@ -58,7 +58,8 @@ void *clef_arena_allocate(clef_arena *arena, size_t count, size_t size) {
 
 clef_text clef_arena_copy(clef_arena *arena, clef_text text) {
     size_t bytes;
-    char *copy = clef_add_size(text.length, 1, &bytes) ? clef_arena_allocate(arena, bytes, 1) : NULL;
+    char *copy =
+        clef_add_size(text.length, 1, &bytes) ? clef_arena_allocate(arena, bytes, 1) : NULL;
     if (copy == NULL) {
         return (clef_text){NULL, 0};
     }

@@ -21,7 +21,10 @@ bool clef_buffer_reserve(clef_buffer *buffer, size_t length) {
     }
     size_t capacity = buffer->capacity == 0 ? FIRST_CAPACITY : buffer->capacity;
     while (capacity < needed) {
-        capacity = capacity > needed / 2 ? needed : capacity * 2;
+        capacity = capacity > SIZE_MAX / 2 ? needed : capacity * 2;
+    }
+    if (buffer->cap_bytes != 0 && capacity - 1 > buffer->cap_bytes) {
+        capacity = buffer->cap_bytes + 1;
     }
     char *bytes = clef_reallocate(buffer->bytes, capacity, 1);
     if (bytes == NULL) {

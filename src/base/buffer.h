@@ -30,8 +30,8 @@ clef_status clef_buffer_check(const clef_buffer *buffer, const char *what, clef_
 /* Borrowed until the next append or release. */
 clef_text clef_buffer_text(const clef_buffer *buffer);
 
-/* Hands the bytes over (owned by the caller, clef_release) and leaves the buffer empty. NULL when an
- * append failed or nothing was appended. */
+/* Hands the bytes over (owned by the caller, clef_release) and leaves the buffer empty. NULL when
+ * an append failed or nothing was appended. */
 char *clef_buffer_take(clef_buffer *buffer, size_t *length);
 
 void clef_buffer_clear(clef_buffer *buffer);

@@ -19,8 +19,7 @@ void *clef_allocate(size_t count, size_t size) {
 
 void *clef_allocate_aligned(size_t count, size_t size) {
     size_t bytes;
-    if (!clef_multiply_size(count, size, &bytes) ||
-        !clef_add_size(bytes, CLEF_ALIGNMENT, &bytes)) {
+    if (!clef_multiply_size(count, size, &bytes) || !clef_add_size(bytes, CLEF_ALIGNMENT, &bytes)) {
         return NULL;
     }
     /* aligned_alloc wants a multiple of the alignment, and an empty request still gets a block. */

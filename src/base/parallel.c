@@ -32,9 +32,8 @@ static unsigned quota_cpus(void) {
         return 0;
     }
     unsigned long long quota = 0, period = 0;
-    int found = fgets(line, sizeof line, file) != NULL
-                    ? sscanf(line, "%llu %llu", &quota, &period)
-                    : 0;
+    int found =
+        fgets(line, sizeof line, file) != NULL ? sscanf(line, "%llu %llu", &quota, &period) : 0;
     fclose(file);
     if (found != 2 || quota == 0 || period == 0) {
         return 0;

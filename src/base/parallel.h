@@ -1,5 +1,5 @@
-/* Threads: the only file pair that names OpenMP. Work is split into tasks that never share a sum, so
- * the number of threads cannot change a result. */
+/* Threads: the only file pair that names OpenMP. Work is split into tasks that never share a sum,
+ * so the number of threads cannot change a result. */
 #ifndef CLEF_BASE_PARALLEL_H
 #define CLEF_BASE_PARALLEL_H
 

@@ -14,14 +14,15 @@ int clef_text_compare(clef_text a, clef_text b) {
     return (a.length > b.length) - (a.length < b.length);
 }
 
-/* Bytes of the valid character at `s` (length left > 0), or 0. Table 3-7 of the Unicode standard. */
+/* Bytes of the valid character at `s` (length left > 0), or 0. Table 3-7 of the Unicode standard.
+ */
 static size_t valid_character(const unsigned char *s, size_t left) {
     unsigned lead = s[0];
     if (lead < 0x80) {
         return 1;
     }
-    size_t size = lead >= 0xC2 && lead <= 0xDF ? 2
-                  : (lead & 0xF0) == 0xE0      ? 3
+    size_t size = lead >= 0xC2 && lead <= 0xDF   ? 2
+                  : (lead & 0xF0) == 0xE0        ? 3
                   : lead >= 0xF0 && lead <= 0xF4 ? 4
                                                  : 0;
     if (size == 0 || left < size) {

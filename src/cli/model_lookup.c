@@ -49,7 +49,11 @@ clef_status clef_model_lookup(const clef_settings *settings, const clef_environm
     const char *said = settings->model != NULL ? settings->model : environment->model;
     clef_buffer tried = {0};
     clef_status status = CLEF_OK;
-    if (said != NULL) {
+    if (said != NULL && !clef_path_exists(said)) {
+        status =
+            clef_fail(error, CLEF_BAD_FILE, "%s names a model directory that does not exist: %s",
+                      settings->model != NULL ? "--model" : "CLEF_MODEL", said);
+    } else if (said != NULL) {
         clef_buffer_append_string(path, said);
     } else if (!find_default(path, &tried)) {
         status =

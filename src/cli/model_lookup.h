@@ -6,8 +6,8 @@
 #include "cli/environment.h"
 #include "cli/settings.h"
 
-/* Appends the path of the directory. CLEF_BAD_FILE with all places that were tried when nothing is
- * said and nothing is there. */
+/* Appends the path of the directory. CLEF_BAD_FILE when what the user says does not exist, and,
+ * with all places that were tried, when nothing is said and nothing is there. */
 clef_status clef_model_lookup(const clef_settings *settings, const clef_environment *environment,
                               clef_buffer *path, clef_error *error);
 

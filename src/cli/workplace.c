@@ -4,6 +4,8 @@
 #include "cli/model_lookup.h"
 #include "cli/report.h"
 
+#include <stdio.h>
+
 clef_status clef_workplace_find(const clef_invocation *invocation, clef_workplace *workplace,
                                 clef_error *error) {
     const clef_settings *settings = invocation->settings;
@@ -44,6 +46,18 @@ static clef_status create_runtime(const clef_invocation *invocation, clef_workpl
     return clef_runtime_create(&options, &workplace->runtime, error);
 }
 
+/* The library names files of the directory; people also need to know which directory. */
+static void name_directory(const clef_workplace *workplace, clef_error *error) {
+    char message[CLEF_ERROR_MESSAGE_BYTES];
+    const char *directory = workplace->directory.bytes;
+    if (strstr(error->message, directory) != NULL) {
+        return;
+    }
+    memcpy(message, error->message, sizeof message);
+    snprintf(error->message, sizeof error->message, "model %.1024s: %.*s", directory,
+             CLEF_ERROR_MESSAGE_BYTES - 1100, message);
+}
+
 clef_status clef_workplace_open(const clef_invocation *invocation, bool tokenizer_only,
                                 clef_workplace *workplace, clef_error *error) {
     clef_status status = create_runtime(invocation, workplace, error);
@@ -56,6 +70,9 @@ clef_status clef_workplace_open(const clef_invocation *invocation, bool tokenize
     };
     status = clef_model_open(workplace->runtime, workplace->directory.bytes, &options,
                              &workplace->model, error);
+    if (status == CLEF_BAD_FILE) {
+        name_directory(workplace, error);
+    }
     if (status != CLEF_OK) {
         return status;
     }

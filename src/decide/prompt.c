@@ -7,11 +7,12 @@
 #include "decide/pieces.h"
 #include "decide/render.h"
 
-#define DEFAULT_TOKEN_LIMIT 16384
+#include <stdio.h>
 
-/* A token of the published vocabularies holds at most so many bytes, and NFC makes a text at most
- * three times shorter (Hangul, U+212A); four is used. */
-#define LONGEST_TOKEN_BYTES 128
+#define DEFAULT_TOKEN_LIMIT 16384
+#define FOUND_BYTES         (CLEF_COUNT_BYTES + 16) /* "more than " and a count */
+
+/* NFC makes a text at most three times shorter (Hangul, U+212A); four is on the safe side. */
 #define NORMALISATION_RATIO 4
 
 /* ---- refusals ------------------------------------------------------------------------------ */
@@ -20,6 +21,7 @@ typedef struct prompt_encoder {
     const clef_tokenizer *tokenizer;
     clef_prompt_options limits; /* none is zero */
     size_t ceiling;             /* tokens after which counting is not worth going on */
+    size_t ceiling_bytes;       /* a text of more bytes certainly has more tokens than that */
     clef_prompt *prompt;
     clef_token_list schema; /* owned; schema and suffix, until they are appended to the prompt */
 } prompt_encoder;
@@ -41,16 +43,15 @@ static clef_status refuse_fixed(const prompt_encoder *encoder, size_t fixed, cle
 
 /* A text that was counted only up to the ceiling is "more than" that. */
 static void describe_count(const prompt_encoder *encoder, size_t count, bool is_counted,
-                           char text[CLEF_COUNT_BYTES + 16]) {
+                           char text[FOUND_BYTES]) {
     char digits[CLEF_COUNT_BYTES];
     clef_render_count(is_counted ? count : encoder->ceiling, digits);
-    strcpy(text, is_counted ? "" : "more than ");
-    strcat(text, digits);
+    snprintf(text, FOUND_BYTES, "%s%s", is_counted ? "" : "more than ", digits);
 }
 
 static clef_status refuse_input(const prompt_encoder *encoder, size_t fixed, size_t total,
                                 bool is_counted, clef_error *error) {
-    char found[CLEF_COUNT_BYTES + 16], other[CLEF_COUNT_BYTES], limit[CLEF_COUNT_BYTES];
+    char found[FOUND_BYTES], other[CLEF_COUNT_BYTES], limit[CLEF_COUNT_BYTES];
     describe_count(encoder, total, is_counted, found);
     clef_render_count(fixed, other);
     clef_render_count(encoder->limits.token_limit, limit);
@@ -65,7 +66,7 @@ static clef_status refuse_input(const prompt_encoder *encoder, size_t fixed, siz
 
 static clef_status refuse_state(const prompt_encoder *encoder, size_t prefix, size_t total,
                                 bool is_counted, clef_error *error) {
-    char found[CLEF_COUNT_BYTES + 16], other[CLEF_COUNT_BYTES], limit[CLEF_COUNT_BYTES];
+    char found[FOUND_BYTES], other[CLEF_COUNT_BYTES], limit[CLEF_COUNT_BYTES];
     describe_count(encoder, total, is_counted, found);
     clef_render_count(prefix, other);
     clef_render_count(encoder->limits.state_token_limit, limit);
@@ -92,33 +93,6 @@ static clef_status refuse_schema(const prompt_encoder *encoder, clef_error *erro
 
 /* ---- encoding ------------------------------------------------------------------------------ */
 
-/* The beginning of a text that alone takes more than `count` tokens, or all of a text that might
- * take fewer: so much is enough to know that there are too many. */
-static clef_text begin_of_text(const clef_tokenizer *tokenizer, clef_text text, size_t count) {
-    size_t longest = clef_tokenizer_longest(tokenizer);
-    size_t most;
-    longest = longest < LONGEST_TOKEN_BYTES ? LONGEST_TOKEN_BYTES : longest;
-    if (!clef_add_size(count, 1, &most) || !clef_multiply_size(most, longest, &most) ||
-        !clef_multiply_size(most, NORMALISATION_RATIO, &most) || text.length <= most) {
-        return text;
-    }
-    while (most > 0 && ((unsigned char)text.bytes[most] & 0xC0) == 0x80) {
-        most--;
-    }
-    return (clef_text){text.bytes, most};
-}
-
-/* Appends the ids of a text; past the ceiling (0: none) it stops early, with more than that. */
-static clef_status encode_text(const prompt_encoder *encoder, clef_text text,
-                               clef_control_tokens mode, size_t ceiling, clef_token_list *list,
-                               clef_error *error) {
-    if (ceiling != 0) {
-        size_t left = list->count < ceiling ? ceiling - list->count : 0;
-        text = begin_of_text(encoder->tokenizer, text, left);
-    }
-    return clef_tokenizer_encode(encoder->tokenizer, text, mode, ceiling, list, error);
-}
-
 static clef_status encode_schema_piece(void *context, clef_piece_role role, size_t index,
                                        clef_text text, clef_error *error) {
     prompt_encoder *encoder = context;
@@ -126,7 +100,8 @@ static clef_status encode_schema_piece(void *context, clef_piece_role role, size
     clef_control_tokens mode =
         role == CLEF_PIECE_SUFFIX ? CLEF_CONTROL_PARSE : encoder->limits.control_tokens;
     size_t begin = schema->count;
-    clef_status status = encode_text(encoder, text, mode, encoder->ceiling, schema, error);
+    clef_status status =
+        clef_tokenizer_encode(encoder->tokenizer, text, mode, encoder->ceiling, schema, error);
     if (status != CLEF_OK) {
         return status;
     }
@@ -149,8 +124,8 @@ static clef_status encode_state_piece(void *context, clef_piece_role role, size_
     (void)index;
     /* A cut state is counted to its end, because its reply tells how much there was. */
     size_t ceiling = encoder->limits.truncate ? 0 : encoder->ceiling;
-    return encode_text(encoder, text, encoder->limits.control_tokens, ceiling,
-                       &encoder->prompt->tokens, error);
+    return clef_tokenizer_encode(encoder->tokenizer, text, encoder->limits.control_tokens, ceiling,
+                                 &encoder->prompt->tokens, error);
 }
 
 /* Refuses or cuts a state that is too long. `prefix`: tokens of the prompt that stand before it. */
@@ -211,9 +186,31 @@ static clef_status encode_prefix_piece(void *context, clef_piece_role role, size
     prompt_encoder *encoder = context;
     (void)role;
     (void)index;
-    return encode_text(encoder, text, CLEF_CONTROL_PARSE, 0, &encoder->prompt->tokens, error);
+    return clef_tokenizer_encode(encoder->tokenizer, text, CLEF_CONTROL_PARSE, 0,
+                                 &encoder->prompt->tokens, error);
 }
 
+/* A lower bound of the bytes of all questions; counting ends soon after it passes `enough`. */
+static size_t least_of_schema(const clef_request *request, size_t enough) {
+    size_t least = 0;
+    for (size_t i = 0; i < request->question_count && least <= enough; i++) {
+        const clef_question *question = &request->questions[i];
+        least += question->id.length;
+        if (question->instructions != NULL) {
+            least += clef_render_least(question->instructions, enough);
+        }
+        for (size_t j = 0; j < question->option_count && least <= enough; j++) {
+            least += question->options[j].id.length;
+            if (question->options[j].description != NULL) {
+                least += clef_render_least(question->options[j].description, enough);
+            }
+        }
+    }
+    return least;
+}
+
+/* Tokens that are certainly more than the ceiling are not counted, and their text not even
+ * written. */
 static clef_status encode_pieces(prompt_encoder *encoder, const clef_request *request,
                                  clef_piece_walk *walk, clef_error *error) {
     walk->visit = encode_prefix_piece;
@@ -222,6 +219,10 @@ static clef_status encode_pieces(prompt_encoder *encoder, const clef_request *re
         return status;
     }
     size_t prefix = encoder->prompt->tokens.count;
+    size_t enough = encoder->ceiling_bytes;
+    if (least_of_schema(request, enough) > enough) {
+        return refuse_fixed(encoder, encoder->ceiling + 1, error);
+    }
     walk->visit = encode_schema_piece;
     status = clef_pieces_visit_schema(walk, request);
     if (status != CLEF_OK) {
@@ -229,6 +230,9 @@ static clef_status encode_pieces(prompt_encoder *encoder, const clef_request *re
     }
     if (prefix + encoder->schema.count > encoder->limits.token_limit) {
         return refuse_fixed(encoder, prefix + encoder->schema.count, error);
+    }
+    if (!encoder->limits.truncate && clef_render_least(request->state, enough) > enough) {
+        return refuse_input(encoder, prefix + encoder->schema.count, 0, false, error);
     }
     walk->visit = encode_state_piece;
     status = clef_pieces_visit_state(walk, request);
@@ -267,7 +271,12 @@ clef_status clef_prompt_encode(const clef_tokenizer *tokenizer, const clef_reque
 
     /* Twice the limit: far enough to tell a user the true count of an input a little too long. */
     if (!clef_multiply_size(encoder.limits.token_limit, 2, &encoder.ceiling)) {
-        encoder.ceiling = encoder.limits.token_limit;
+        encoder.ceiling = SIZE_MAX - 1;
+    }
+    if (!clef_multiply_size(encoder.ceiling + 1, NORMALISATION_RATIO, &encoder.ceiling_bytes) ||
+        !clef_multiply_size(encoder.ceiling_bytes, clef_tokenizer_longest(tokenizer),
+                            &encoder.ceiling_bytes)) {
+        encoder.ceiling_bytes = SIZE_MAX;
     }
     out->question_spans = clef_arena_allocate(arena, request->question_count, sizeof(clef_span));
     out->option_spans = clef_arena_allocate(arena, request->option_count, sizeof(clef_span));

@@ -16,6 +16,27 @@ clef_text clef_render_value(const clef_json *value, clef_buffer *buffer, clef_ar
     return clef_buffer_text(buffer);
 }
 
+size_t clef_render_least(const clef_json *value, size_t enough) {
+    const clef_json *open[CLEF_JSON_DEPTH_LIMIT]; /* the reader admits no deeper nesting */
+    size_t depth = 0;
+    size_t least = 0;
+    for (const clef_json *node = value; node != NULL && least <= enough;) {
+        least += node == value ? 0 : node->key.length;
+        /* The spelling of a number may be longer than what is written. */
+        least += node->type == CLEF_JSON_STRING ? node->text.length : 1;
+        if (node->first != NULL && depth < CLEF_JSON_DEPTH_LIMIT) {
+            open[depth++] = node;
+            node = node->first;
+            continue;
+        }
+        while (depth > 0 && node->next == NULL) {
+            node = open[--depth];
+        }
+        node = depth > 0 ? node->next : NULL;
+    }
+    return least;
+}
+
 void clef_render_option(clef_buffer *out, const clef_option *option, clef_arena *scratch) {
     clef_buffer_append_byte(out, '{');
     if (option->description != NULL) {

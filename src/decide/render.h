@@ -10,6 +10,10 @@
  * next change). Failure sticks in buffer. */
 clef_text clef_render_value(const clef_json *value, clef_buffer *buffer, clef_arena *scratch);
 
+/* A lower bound of the bytes of that text, found without writing it; counting ends when it passes
+ * `enough`. */
+size_t clef_render_least(const clef_json *value, size_t enough);
+
 /* Appends an option as the prompt shows it: {"description":…,"option_id":"…"}. */
 void clef_render_option(clef_buffer *out, const clef_option *option, clef_arena *scratch);
 

@@ -67,8 +67,8 @@ void clef_answer_close(clef_answer *answer) {
     clef_release(answer);
 }
 
-clef_status clef_answer_json(const clef_answer *answer, const clef_answer_style *style,
-                             char **json, size_t *bytes, clef_error *error) {
+clef_status clef_answer_json(const clef_answer *answer, const clef_answer_style *style, char **json,
+                             size_t *bytes, clef_error *error) {
     clef_answer_style chosen = style == NULL ? (clef_answer_style){0} : *style;
     const clef_record *record = answer->record;
     clef_buffer buffer = {0};
@@ -84,8 +84,8 @@ clef_status clef_answer_json(const clef_answer *answer, const clef_answer_style 
             .latency_ms = answer->latency_ms,
             .truncation = record->prompt.is_cut_allowed ? &record->prompt : NULL,
         };
-        clef_answer_write_body(record->request, answer->probabilities,
-                               record->prompt.tokens.count, &body, &scratch, &buffer);
+        clef_answer_write_body(record->request, answer->probabilities, record->prompt.tokens.count,
+                               &body, &scratch, &buffer);
     }
     clef_arena_release(&scratch);
     clef_status status = clef_buffer_check(&buffer, "an answer", error);

@@ -47,8 +47,8 @@ static clef_status open_stores(clef_model *model, clef_error *error) {
 static clef_status load_head_config(clef_model *model, const clef_config *config,
                                     clef_head_config *head, bool *has_head, clef_error *error) {
     bool is_absent = false;
-    clef_status status = clef_head_config_load(model->directory, config->hidden_size, head,
-                                               &is_absent, error);
+    clef_status status =
+        clef_head_config_load(model->directory, config->hidden_size, head, &is_absent, error);
     *has_head = status == CLEF_OK;
     /* A base model has neither the head's configuration nor its weights. */
     if (is_absent && model->head_store == NULL) {
@@ -107,9 +107,8 @@ static clef_status check_vocabulary(const clef_model *model, clef_error *error) 
 }
 
 static clef_status note_warning(clef_model *model, clef_error *error) {
-    const char *warning = model->backbone_store == NULL
-                              ? NULL
-                              : clef_weight_store_warning(model->backbone_store);
+    const char *warning =
+        model->backbone_store == NULL ? NULL : clef_weight_store_warning(model->backbone_store);
     if (warning != NULL) {
         model->warning = copy_string(warning);
         if (model->warning == NULL) {
@@ -135,9 +134,8 @@ clef_status clef_model_open(clef_runtime *runtime, const char *directory,
     model->runtime = clef_runtime_share(runtime);
     model->is_tokenizer_only = chosen.tokenizer_only;
     model->directory = copy_string(directory);
-    clef_status status = model->directory == NULL
-                             ? clef_fail_memory(error, strlen(directory), "a path")
-                             : CLEF_OK;
+    clef_status status =
+        model->directory == NULL ? clef_fail_memory(error, strlen(directory), "a path") : CLEF_OK;
     if (status == CLEF_OK && !chosen.tokenizer_only) {
         status = load_network(model, error);
     }

@@ -1,5 +1,5 @@
-/* A record: the request's text is copied, parsed, checked and encoded once; afterwards it is read only,
- * by any thread. */
+/* A record: the request's text is copied, parsed, checked and encoded once; afterwards it is read
+ * only, by any thread. */
 #include "engine/handles.h"
 
 #include "base/memory.h"
@@ -10,8 +10,7 @@
 static clef_status make_task(clef_record *record, clef_error *error) {
     const clef_request *request = record->request;
     unsigned char *types = clef_arena_allocate(&record->arena, request->question_count, 1);
-    size_t *counts =
-        clef_arena_allocate(&record->arena, request->question_count, sizeof *counts);
+    size_t *counts = clef_arena_allocate(&record->arena, request->question_count, sizeof *counts);
     clef_range *questions =
         clef_arena_allocate(&record->arena, request->question_count, sizeof *questions);
     clef_range *options =
@@ -27,8 +26,8 @@ static clef_status make_task(clef_record *record, clef_error *error) {
                                     record->prompt.question_spans[i].end};
     }
     for (size_t j = 0; j < request->option_count; j++) {
-        options[j] = (clef_range){record->prompt.option_spans[j].begin,
-                                  record->prompt.option_spans[j].end};
+        options[j] =
+            (clef_range){record->prompt.option_spans[j].begin, record->prompt.option_spans[j].end};
     }
     record->task = (clef_head_task){.tokens = record->prompt.tokens.ids,
                                     .token_count = record->prompt.tokens.count,
@@ -59,9 +58,8 @@ static clef_status choose_prompt_options(const clef_model *model,
         .state_token_limit = options->state_token_limit,
         .schema_token_limit = options->schema_token_limit,
         .truncate = options->truncate,
-        .control_tokens = options->control_tokens == CLEF_CONTROL_TOKENS_PARSE
-                              ? CLEF_CONTROL_PARSE
-                              : CLEF_CONTROL_PLAIN,
+        .control_tokens = options->control_tokens == CLEF_CONTROL_TOKENS_PARSE ? CLEF_CONTROL_PARSE
+                                                                               : CLEF_CONTROL_PLAIN,
     };
     return CLEF_OK;
 }

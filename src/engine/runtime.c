@@ -7,12 +7,12 @@
 
 #include <stdio.h>
 
-#define TEXT_OF(x)         #x
-#define TEXT_OF_VALUE(x)   TEXT_OF(x)
+#define TEXT_OF(x)       #x
+#define TEXT_OF_VALUE(x) TEXT_OF(x)
 
 const char *clef_version(void) {
-    return TEXT_OF_VALUE(CLEF_VERSION_MAJOR) "." TEXT_OF_VALUE(CLEF_VERSION_MINOR) "." TEXT_OF_VALUE(
-        CLEF_VERSION_PATCH);
+    return TEXT_OF_VALUE(CLEF_VERSION_MAJOR) "." TEXT_OF_VALUE(
+        CLEF_VERSION_MINOR) "." TEXT_OF_VALUE(CLEF_VERSION_PATCH);
 }
 
 clef_status clef_runtime_create(const clef_runtime_options *options, clef_runtime **out,
@@ -20,8 +20,8 @@ clef_status clef_runtime_create(const clef_runtime_options *options, clef_runtim
     *out = NULL;
     clef_runtime_options chosen = options == NULL ? (clef_runtime_options){0} : *options;
     if (chosen.thread_count > CLEF_THREAD_LIMIT) {
-        return clef_fail(error, CLEF_USAGE, "%u threads, over the limit of %d",
-                         chosen.thread_count, CLEF_THREAD_LIMIT);
+        return clef_fail(error, CLEF_USAGE, "%u threads, over the limit of %d", chosen.thread_count,
+                         CLEF_THREAD_LIMIT);
     }
     unsigned threads = chosen.thread_count == 0 ? clef_cpu_count() : chosen.thread_count;
     clef_runtime *runtime = clef_allocate(1, sizeof *runtime);

@@ -1,5 +1,5 @@
-/* The session: a queue of records, packed steps over them, answers. Everything a step needs was taken
- * when the session was created; a sequence's state is taken when its record first runs. */
+/* The session: a queue of records, packed steps over them, answers. Everything a step needs was
+ * taken when the session was created; a sequence's state is taken when its record first runs. */
 #include "engine/session.h"
 
 #include "base/clock.h"
@@ -156,8 +156,7 @@ void clef_session_close(clef_session *session) {
 }
 
 clef_status clef_session_submit(clef_session *session, clef_record *record,
-                                clef_answer_callback *callback, void *context,
-                                clef_error *error) {
+                                clef_answer_callback *callback, void *context, clef_error *error) {
     if (record->model != session->model) {
         return clef_fail(error, CLEF_USAGE, "the record was encoded for another model");
     }
@@ -235,8 +234,7 @@ static void fill_positions(clef_session *session, size_t slices, size_t rows) {
         const clef_slice *slice = &session->slices[s];
         for (size_t i = 0; i < slice->count; i++) {
             for (size_t axis = 0; axis < 3; axis++) {
-                session->positions[axis * rows + slice->row + i] =
-                    (int32_t)(slice->position + i);
+                session->positions[axis * rows + slice->row + i] = (int32_t)(slice->position + i);
             }
         }
     }
@@ -246,8 +244,7 @@ static void fill_positions(clef_session *session, size_t slices, size_t rows) {
  * Returns the number of slices; *rows receives the rows. */
 static size_t form_step(clef_session *session, size_t *rows) {
     size_t candidates = 0;
-    for (job *of = session->first; of != NULL && candidates < session->slice_limit;
-         of = of->next) {
+    for (job *of = session->first; of != NULL && candidates < session->slice_limit; of = of->next) {
         size_t position = of->sequence == NULL ? 0 : of->sequence->position;
         session->remaining[candidates++] = of->record->task.token_count - position;
     }
@@ -263,8 +260,8 @@ static size_t form_step(clef_session *session, size_t *rows) {
             clef_error error = {0};
             clef_status status = start_job(session, of, &error);
             if (status == CLEF_OK) {
-                status = clef_sequence_reserve(of->sequence, of->sequence->position + count,
-                                               &error);
+                status =
+                    clef_sequence_reserve(of->sequence, of->sequence->position + count, &error);
             }
             if (status == CLEF_OK) {
                 add_slice(session, of, slices++, *rows, count);

@@ -1,9 +1,8 @@
-/* Gated full attention of one layer: grouped-query heads with q/k norm, interleaved M-RoPE and an output
- * gate that q_proj computes beside the queries. */
+/* Gated full attention of one layer: grouped-query heads with q/k norm, interleaved M-RoPE and an
+ * output gate that q_proj computes beside the queries. */
 #include "model/decoder.h"
 
-void clef_attention_block_run(const clef_pass *pass, size_t layer, clef_matrix x,
-                              clef_matrix out) {
+void clef_attention_block_run(const clef_pass *pass, size_t layer, clef_matrix x, clef_matrix out) {
     const clef_operations *op = pass->backend->operations;
     const clef_config *config = &pass->network->config;
     const clef_attention_weights *weights = &pass->network->layers[layer].attention;
@@ -27,6 +26,7 @@ void clef_attention_block_run(const clef_pass *pass, size_t layer, clef_matrix x
     op->linear(pass->backend, x, weights->query, NULL, both);
     op->linear(pass->backend, x, weights->key, NULL, key);
     op->linear(pass->backend, x, weights->value, NULL, value);
+    clef_trace_matrix(pass->trace, "layers", (int)layer, "self_attn.q_proj", both);
     clef_heads raw_query = {both.data, rows, both.stride, heads, 2 * size, size};
     clef_heads gate = {both.data + size, rows, both.stride, heads, 2 * size, size};
     clef_heads query_heads = clef_matrix_heads(query, heads);

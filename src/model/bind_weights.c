@@ -107,10 +107,9 @@ static void bind_backbone(binder *bind) {
     bind->layer = -1;
     network->embedding = matrix(bind, "embed_tokens.weight");
     network->norm = vector(bind, "norm.weight");
-    network->output = network->config.has_tied_embeddings ? network->embedding
-                                                           : matrix(bind, "lm_head.weight");
-    network->layers =
-        allocate(bind, network->config.layer_count, sizeof *network->layers);
+    network->output =
+        network->config.has_tied_embeddings ? network->embedding : matrix(bind, "lm_head.weight");
+    network->layers = allocate(bind, network->config.layer_count, sizeof *network->layers);
     bind->part = CLEF_TENSOR_PART_LAYER;
     for (uint32_t i = 0; bind->status == CLEF_OK && i < network->config.layer_count; i++) {
         bind->layer = (int32_t)i;

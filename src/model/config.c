@@ -51,6 +51,7 @@ static clef_status refuse_quantisation(const clef_config_fields *fields) {
 
 /* ---- identity ---- */
 
+/* Finds the objects of the file that must be there, and vision_config if it is. */
 static clef_status enter_objects(config_reader *reader) {
     const clef_config_fields *top = &reader->top;
     clef_status status =
@@ -71,6 +72,8 @@ static clef_status enter_objects(config_reader *reader) {
     return status;
 }
 
+/* Other architectures share member names with this one, so the type is asked first: a file of
+ * theirs shall be refused for what it is, not for some size. */
 static clef_status check_identity(const config_reader *reader) {
     static const char *const model_types[] = {"qwen3_5", NULL};
     static const char *const text_types[] = {"qwen3_5_text", NULL};
@@ -135,6 +138,7 @@ static clef_status check_product(const clef_config_fields *text, const char *nam
     return clef_config_fields_refuse(text, name, expected);
 }
 
+/* How the sizes must fit each other, and the derived ones. */
 static clef_status check_sizes(const clef_config_fields *text, clef_config *config) {
     clef_status status = check_multiple(text, "num_attention_heads", config->attention_head_count,
                                         "num_key_value_heads", config->key_value_head_count);
@@ -180,6 +184,7 @@ static clef_status read_sizes(const config_reader *reader) {
     if (status == CLEF_OK) {
         status = clef_config_fields_number(text, "rms_norm_eps", 0, 1, &epsilon);
     }
+    /* A tiny number becomes 0 in fp32, and a zero row would then divide by zero. */
     config->rms_epsilon = (float)epsilon;
     if (status == CLEF_OK && !(config->rms_epsilon > 0)) {
         status = clef_config_fields_refuse(text, "rms_norm_eps", "a number that fp32 can hold");
@@ -206,6 +211,7 @@ static clef_status derive_layers(const config_reader *reader) {
     return status;
 }
 
+/* The list wins over full_attention_interval, as in the reference, which reads the list alone. */
 static clef_status read_layer_types(const config_reader *reader, const clef_json *types) {
     clef_config *config = reader->config;
     if (types->type != CLEF_JSON_ARRAY || types->count != config->layer_count) {
@@ -230,6 +236,7 @@ static clef_status read_layer_types(const config_reader *reader, const clef_json
     return CLEF_OK;
 }
 
+/* Fills is_full_attention, from the list or from the interval. */
 static clef_status read_layers(const config_reader *reader) {
     clef_config *config = reader->config;
     config->is_full_attention = clef_allocate(config->layer_count, sizeof(bool));
@@ -295,6 +302,7 @@ static clef_status read_config(config_reader *reader) {
     if (status == CLEF_OK) {
         status = read_tied_embeddings(reader);
     }
+    /* The media tokens are needed exactly when there is a vision tower. */
     config->has_vision = reader->vision.object != NULL;
     if (status == CLEF_OK) {
         status = clef_token_config_read(&reader->top, &reader->text, config);

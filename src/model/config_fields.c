@@ -1,4 +1,6 @@
-/* Typed access to members, and the one form of their errors. */
+/* Typed access to members, and the one form of their errors. A file that says "5120.0" or "5120"
+ * where a count belongs was written by a program that means something else, so it is refused rather
+ * than understood. */
 #include "model/config_fields.h"
 
 #include "weights/bad_file.h"
@@ -80,12 +82,13 @@ clef_status clef_config_fields_size(const clef_config_fields *fields, const char
 clef_status clef_config_fields_sizes(const clef_config_fields *fields, const clef_size_field *rows,
                                      size_t row_count, void *target) {
     for (size_t i = 0; i < row_count; i++) {
-        uint32_t value;
+        uint32_t value = 0;
         clef_status status =
             clef_config_fields_size(fields, rows[i].name, 1, rows[i].limit, &value);
         if (status != CLEF_OK) {
             return status;
         }
+        /* The offset comes from offsetof in the table; the target's type is known only there. */
         memcpy((char *)target + rows[i].offset, &value, sizeof value);
     }
     return CLEF_OK;
@@ -110,6 +113,7 @@ clef_status clef_config_fields_number(const clef_config_fields *fields, const ch
 clef_status clef_config_fields_token(const clef_config_fields *fields, const char *name,
                                      uint32_t vocabulary_size, uint32_t absent, uint32_t *result) {
     const clef_json *value = clef_config_fields_find(fields, name);
+    /* Rows of the embedding matrix are looked up by these ids, so an id beyond it is no id. */
     uint64_t number = absent;
     if (value != NULL && (!clef_json_unsigned(value, &number) || number >= vocabulary_size)) {
         char expected[96];
@@ -124,6 +128,7 @@ clef_status clef_config_fields_token(const clef_config_fields *fields, const cha
 clef_status clef_config_fields_expect_flag(const clef_config_fields *fields, const char *name,
                                            bool expected) {
     const clef_json *value = clef_config_fields_find(fields, name);
+    /* Absent means the setting of the architecture, which is the expected one. */
     if (value == NULL || value->type == (expected ? CLEF_JSON_TRUE : CLEF_JSON_FALSE)) {
         return CLEF_OK;
     }
@@ -138,6 +143,7 @@ clef_status clef_config_fields_expect_word(const clef_config_fields *fields, con
     if (value == NULL) {
         return CLEF_OK;
     }
+    /* The list of allowed words is built on the way, for the message. */
     char expected[192] = "";
     size_t length = 0;
     for (size_t i = 0; allowed[i] != NULL; i++) {

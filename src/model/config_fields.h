@@ -6,9 +6,6 @@
 #include "base/error.h"
 #include "base/json.h"
 
-/* Longest spelling of a value in a message. */
-#define CLEF_VALUE_TEXT_BYTES 96
-
 typedef struct clef_config_fields {
     const clef_json *object; /* borrowed; an object */
     const char *scope;       /* what stands before a member's name: "", "text_config." */

@@ -1,5 +1,5 @@
-/* The backbone, read beside its formulas: embedding, layers of mixer and MLP on a residual stream, final
- * norm. Arithmetic is in the backend, memory in the workspace and the sequences. */
+/* The backbone, read beside its formulas: embedding, layers of mixer and MLP on a residual stream,
+ * final norm. Arithmetic is in the backend, memory in the workspace and the sequences. */
 #include "model/decoder.h"
 
 #include "model/rotary_positions.h"

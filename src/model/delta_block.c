@@ -1,5 +1,5 @@
-/* Gated DeltaNet of one layer: projections, short convolution, normalised queries and keys, the delta rule
- * over the sequences' matrices, a gated norm. */
+/* Gated DeltaNet of one layer: projections, short convolution, normalised queries and keys, the
+ * delta rule over the sequences' matrices, a gated norm. */
 #include "model/decoder.h"
 
 #include <math.h>

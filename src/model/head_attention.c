@@ -1,5 +1,5 @@
-/* Attention of the joint head. Keys come in blocks of the grid with a running softmax, so no matrix of
- * options by tokens is ever stored and a block boundary is always at the same token. */
+/* Attention of the joint head. Keys come in blocks of the grid with a running softmax, so no matrix
+ * of options by tokens is ever stored and a block boundary is always at the same token. */
 #include "model/head_attention.h"
 
 #include <math.h>
@@ -31,7 +31,8 @@ void clef_head_prepare(clef_head_run *run, size_t rows) {
     run->sum = clef_head_matrix(run, rows, config->head_count).data;
 }
 
-/* Rows [first, first + rows) of a stacked projection with their bias: thirds are query, key, value. */
+/* Rows [first, first + rows) of a stacked projection with their bias: thirds are query, key, value.
+ */
 static void project(clef_head_run *run, const clef_affine *in, size_t third, size_t thirds,
                     clef_matrix x, clef_matrix out) {
     size_t width = run->network->head_config.width;
@@ -80,8 +81,8 @@ void clef_head_attend_memory(clef_head_run *run, const clef_head_attention_weigh
                              clef_matrix out) {
     const clef_operations *op = run->backend->operations;
     size_t width = run->network->head_config.width;
-    clef_matrix query = clef_matrix_rows(clef_matrix_columns(run->projected, 0, width), 0,
-                                         queries.rows);
+    clef_matrix query =
+        clef_matrix_rows(clef_matrix_columns(run->projected, 0, width), 0, queries.rows);
     project(run, &weights->in, 0, 1, queries, query);
     clef_attention_state state = begin_attention(run, queries.rows);
     for (size_t first = 0; first < run->token_count; first += CLEF_HEAD_TILE) {
@@ -114,8 +115,8 @@ void clef_head_attend_self(clef_head_run *run, const clef_head_attention_weights
 void clef_head_feed_forward(clef_head_run *run, const clef_affine *expand,
                             const clef_affine *contract, clef_matrix x, clef_matrix out) {
     const clef_operations *op = run->backend->operations;
-    clef_matrix expanded = clef_matrix_columns(clef_matrix_rows(run->expanded, 0, x.rows), 0,
-                                               expand->weight.rows);
+    clef_matrix expanded =
+        clef_matrix_columns(clef_matrix_rows(run->expanded, 0, x.rows), 0, expand->weight.rows);
     op->linear(run->backend, x, expand->weight, expand->bias, expanded);
     op->gelu(run->backend, expanded);
     op->linear(run->backend, expanded, contract->weight, contract->bias, out);

@@ -1,5 +1,5 @@
-/* Parts that the layers of the joint head share: multi-head attention over the memory rows or over the
- * fields, the two-layer network with GELU, and memory for one decision. */
+/* Parts that the layers of the joint head share: multi-head attention over the memory rows or over
+ * the fields, the two-layer network with GELU, and memory for one decision. */
 #ifndef CLEF_MODEL_HEAD_ATTENTION_H
 #define CLEF_MODEL_HEAD_ATTENTION_H
 
@@ -20,12 +20,12 @@ typedef struct clef_head_run {
     clef_arena arena;   /* every matrix of the decision */
     clef_status status; /* sticks at the first failure */
     clef_error *error;
-    clef_matrix memory;     /* [CLEF_HEAD_TILE, W] */
-    clef_matrix keys;       /* [CLEF_HEAD_TILE, 2·W]: keys, then values */
-    clef_matrix projected;  /* [rows, 3·W] */
-    clef_matrix total;      /* [rows, W] */
-    clef_matrix expanded;   /* [rows, max(F, W)] */
-    float *maximum, *sum;   /* [rows, heads] */
+    clef_matrix memory;    /* [CLEF_HEAD_TILE, W] */
+    clef_matrix keys;      /* [CLEF_HEAD_TILE, 2·W]: keys, then values */
+    clef_matrix projected; /* [rows, 3·W] */
+    clef_matrix total;     /* [rows, W] */
+    clef_matrix expanded;  /* [rows, max(F, W)] */
+    float *maximum, *sum;  /* [rows, heads] */
 } clef_head_run;
 
 /* A matrix of zeros in the arena; data NULL, and the status set, when memory is short. */

@@ -1,4 +1,5 @@
-/* Reading of joint_head_config.json. */
+/* Reading of joint_head_config.json. The file is small and flat; only two of its numbers must fit
+ * others: the width of the backbone's rows, and the number of heads. */
 #include "model/head_config.h"
 
 #include "base/file.h"
@@ -29,6 +30,7 @@ static clef_status read_head(const clef_config_fields *fields, uint32_t hidden_s
         return status;
     }
     char expected[96];
+    /* A head trained on another backbone would otherwise fail only at its first tensor. */
     if (head->hidden_size != hidden_size) {
         snprintf(expected, sizeof expected, "the backbone's hidden_size, which is %u", hidden_size);
         return clef_config_fields_refuse(fields, "hidden_size", expected);

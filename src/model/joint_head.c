@@ -1,6 +1,6 @@
-/* Deciding: options read the memory (evidence layers), fields read each other and the memory (decoder
- * layers), and every option is scored against its field. Numbers in comments are the steps of the
- * head's description, in its order. */
+/* Deciding: options read the memory (evidence layers), fields read each other and the memory
+ * (decoder layers), and every option is scored against its field. Numbers in comments are the steps
+ * of the head's description, in its order. */
 #include "model/joint_head.h"
 
 #include "model/head_attention.h"
@@ -78,8 +78,8 @@ static void run_evidence_layer(decision *d, size_t layer, clef_matrix normed, cl
     clef_head_run *run = &d->run;
     const clef_operations *op = run->backend->operations;
     const clef_evidence_layer_weights *w = &run->network->head.evidence[layer];
-    op->layer_norm(run->backend, d->options, w->query_norm.weight, w->query_norm.bias,
-                   NORM_EPSILON, normed);
+    op->layer_norm(run->backend, d->options, w->query_norm.weight, w->query_norm.bias, NORM_EPSILON,
+                   normed);
     clef_head_attend_memory(run, &w->attention, normed, &w->memory_norm, out);
     op->add(run->backend, d->options, out);
     op->layer_norm(run->backend, d->options, w->feedforward_norm.weight, w->feedforward_norm.bias,
@@ -107,8 +107,7 @@ static void build_fields(decision *d) {
     for (size_t i = 0, first = 0; i < questions; i++) {
         size_t count = d->task->option_counts[i];
         op->summarise(run->backend, clef_matrix_rows(d->options, first, count),
-                      d->fields.data + i * d->fields.stride,
-                      summaries.data + i * summaries.stride);
+                      d->fields.data + i * d->fields.stride, summaries.data + i * summaries.stride);
         first += count;
     }
     clef_trace_matrix(run->trace, "head", -1, "option_summaries", summaries);
@@ -186,13 +185,11 @@ static void score_options(decision *d, clef_matrix anchors, clef_matrix residual
         const float *anchor = anchors.data + i * anchors.stride;
         const float *field = d->fields.data + i * d->fields.stride;
         for (size_t option = 0; option < d->task->option_counts[i]; option++, j++) {
-            float prior =
-                prior_scale * op->cosine(backend, d->lexical.data + j * d->lexical.stride, anchor,
-                                         anchors.columns, 1e-12f);
-            float cosine = op->cosine(backend, field, d->options.data + j * d->options.stride,
-                                      width, 1e-8f);
-            logits[j] = prior + gate * (joint_scale * cosine +
-                                        residual.data[j * residual.stride]);
+            float prior = prior_scale * op->cosine(backend, d->lexical.data + j * d->lexical.stride,
+                                                   anchor, anchors.columns, 1e-12f);
+            float cosine =
+                op->cosine(backend, field, d->options.data + j * d->options.stride, width, 1e-8f);
+            logits[j] = prior + gate * (joint_scale * cosine + residual.data[j * residual.stride]);
         }
     }
 }

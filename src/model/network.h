@@ -1,7 +1,7 @@
-/* A model bound to its weights: configuration, views of matrices as stored, and the few vectors widened
- * to fp32. Immutable and shared by sessions. Dimension names: H hidden, I intermediate, V vocabulary,
- * D head size, NH and NKV attention heads, NK and NV delta heads of DK and DV, C convolution channels,
- * W and F width and feed-forward of the joint head. */
+/* A model bound to its weights: configuration, views of matrices as stored, and the few vectors
+ * widened to fp32. Immutable and shared by sessions. Dimension names: H hidden, I intermediate, V
+ * vocabulary, D head size, NH and NKV attention heads, NK and NV delta heads of DK and DV, C
+ * convolution channels, W and F width and feed-forward of the joint head. */
 #ifndef CLEF_MODEL_NETWORK_H
 #define CLEF_MODEL_NETWORK_H
 
@@ -20,11 +20,11 @@ typedef struct clef_attention_weights {
 
 /* Gated delta net of one layer. */
 typedef struct clef_delta_weights {
-    clef_weight qkv; /* [C, H]; NK·DK rows of query, NK·DK of key, NV·DV of value */
-    clef_weight z;   /* [NV·DV, H] */
-    clef_weight b;   /* [NV, H] */
-    clef_weight a;   /* [NV, H] */
-    clef_weight out; /* [H, NV·DV] */
+    clef_weight qkv;              /* [C, H]; NK·DK rows of query, NK·DK of key, NV·DV of value */
+    clef_weight z;                /* [NV·DV, H] */
+    clef_weight b;                /* [NV, H] */
+    clef_weight a;                /* [NV, H] */
+    clef_weight out;              /* [H, NV·DV] */
     const float *convolution;     /* [C, taps] */
     const float *a_log, *dt_bias; /* [NV] */
     const float *norm;            /* [DV] */
@@ -32,12 +32,12 @@ typedef struct clef_delta_weights {
 
 typedef struct clef_layer_weights {
     bool is_full_attention;
-    const float *input_norm;           /* [H] */
-    const float *post_attention_norm;  /* [H] */
-    clef_attention_weights attention;  /* when is_full_attention */
-    clef_delta_weights delta;          /* otherwise */
-    clef_weight gate, up;              /* [I, H] */
-    clef_weight down;                  /* [H, I] */
+    const float *input_norm;          /* [H] */
+    const float *post_attention_norm; /* [H] */
+    clef_attention_weights attention; /* when is_full_attention */
+    clef_delta_weights delta;         /* otherwise */
+    clef_weight gate, up;             /* [I, H] */
+    clef_weight down;                 /* [H, I] */
 } clef_layer_weights;
 
 /* A linear layer with bias, a LayerNorm, and a multi-head attention of the joint head. */
@@ -74,13 +74,13 @@ typedef struct clef_decoder_layer_weights {
 typedef struct clef_head_weights {
     clef_layer_norm_weights hidden_norm; /* [H] */
     clef_weight memory, question, option_question, global, option_context,
-        option_lexical;           /* projections [W, H] */
-    const float *type_embedding;  /* [3, W]: noul, choice, score */
+        option_lexical;                    /* projections [W, H] */
+    const float *type_embedding;           /* [3, W]: noul, choice, score */
     clef_evidence_layer_weights *evidence; /* [evidence_layer_count] */
     clef_decoder_layer_weights *decoder;   /* [decoder_layer_count] */
     clef_layer_norm_weights option_summary_norm, field_norm, option_norm; /* [W] */
-    clef_affine scorer_expand;   /* [W, 4·W] */
-    clef_affine scorer_contract; /* [1, W] */
+    clef_affine scorer_expand;                                            /* [W, 4·W] */
+    clef_affine scorer_contract;                                          /* [1, W] */
     float prior_logit_scale, joint_logit_scale, residual_gate;
 } clef_head_weights;
 
@@ -88,9 +88,9 @@ typedef struct clef_network {
     clef_config config;
     clef_head_config head_config;
     bool has_head;
-    clef_weight embedding; /* [V, H] */
-    clef_weight output;    /* [V, H]; the embedding when tied */
-    const float *norm;     /* [H] */
+    clef_weight embedding;      /* [V, H] */
+    clef_weight output;         /* [V, H]; the embedding when tied */
+    const float *norm;          /* [H] */
     clef_layer_weights *layers; /* [layer_count] */
     clef_head_weights head;     /* when has_head */
     float *rotary_frequencies;  /* [rotary_size / 2] */

@@ -29,6 +29,8 @@ static clef_status read_rotary_size(const clef_config_fields *text, const clef_c
         return clef_config_fields_refuse(text, name,
                                          "the value of rope_parameters.partial_rotary_factor");
     }
+    /* Published factors are powers of two, so the product is exact; one that is not whole would be
+     * rounded by each implementation in its own way. */
     const clef_config_fields *fields = is_inner ? rope : text;
     double size = config->head_size * (is_inner ? inner : outer);
     uint32_t whole = (uint32_t)size;
@@ -42,6 +44,7 @@ static clef_status read_rotary_size(const clef_config_fields *text, const clef_c
     return CLEF_OK;
 }
 
+/* The three axes share the frequencies of the rotated half; together they must use each once. */
 static clef_status read_sections(const clef_config_fields *rope, clef_config *config) {
     const clef_json *sections = clef_config_fields_find(rope, "mrope_section");
     char expected[128];
@@ -71,6 +74,7 @@ static clef_status read_sections(const clef_config_fields *rope, clef_config *co
     return CLEF_OK;
 }
 
+/* Scaled or otherwise changed rotations are other models: every trace of one is refused. */
 clef_status clef_rotary_config_read(const clef_config_fields *text, const clef_config_fields *rope,
                                     clef_config *config) {
     static const char *const rope_types[] = {"default", NULL};

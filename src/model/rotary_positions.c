@@ -1,12 +1,14 @@
-/* Rotary angles. The product position·frequency is one fp32 product: an ulp of the second frequency is
- * a thousandth of a radian at position 16,384, so a better product would be a different model. */
+/* Rotary angles. The product position·frequency is one fp32 product: an ulp of the second frequency
+ * is a thousandth of a radian at position 16,384, so a better product would be a different model.
+ */
 #include "model/rotary_positions.h"
 
 #include <math.h>
 
 void clef_rotary_frequencies(double theta, size_t half, float *out) {
     for (size_t i = 0; i < half; i++) {
-        float power = (float)pow(theta, (double)i / (double)half);
+        float exponent = (float)i / (float)half;
+        float power = (float)pow(theta, (double)exponent);
         out[i] = 1.0f / power;
     }
 }

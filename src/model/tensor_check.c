@@ -8,8 +8,9 @@
 
 #include <stdlib.h>
 
-/* Room for the whole message within clef_error.message, with the directory's name before it. */
-#define MESSAGE_BYTE_LIMIT 7500
+/* For the lines of the message. With the titles of its sections and the name of the directory it
+ * stays below 7,500 bytes, and so whole in clef_error.message. */
+#define MESSAGE_BYTE_LIMIT 7000
 
 typedef struct tensor_check {
     const clef_tensor_demands *demands;
@@ -45,6 +46,7 @@ static bool fits_shape(const clef_tensor_demand *demand, const clef_stored_tenso
     return true;
 }
 
+/* Compares one demand with what the store has under its name. */
 static void check_demand(tensor_check *check, const clef_tensor_demand *demand,
                          const clef_weight_store *store) {
     const clef_stored_tensor *stored =
@@ -65,6 +67,7 @@ static int compare_demands(const void *left, const void *right) {
     return clef_text_compare((*a)->name, (*b)->name);
 }
 
+/* Base models carry the layers of multi-token prediction, which nothing here uses. */
 static bool is_ignored(clef_text name) {
     return name.length >= 4 && memcmp(name.bytes, "mtp.", 4) == 0;
 }
@@ -85,6 +88,8 @@ static void check_unknown(tensor_check *check, const clef_weight_store *store, b
     }
 }
 
+/* Room for the worst case, every demand missing and every stored tensor unknown, so that no finding
+ * can fail. */
 static clef_status make_room(tensor_check *check, const clef_weight_store *backbone,
                              const clef_weight_store *head, clef_error *error) {
     size_t demand_count = check->demands->count;
@@ -104,6 +109,7 @@ static clef_status make_room(tensor_check *check, const clef_weight_store *backb
 
 /* ---- the message ---- */
 
+/* Appends "what: count, " when there are any. */
 static void write_count(clef_buffer *out, const tensor_check *check, clef_tensor_fault fault,
                         const char *what) {
     if (check->fault_counts[fault] > 0) {
@@ -147,6 +153,7 @@ static void write_files(clef_buffer *out, const tensor_check *check,
     }
 }
 
+/* Turns the findings into the error: counts, files, then lines. */
 static clef_status write_error(const tensor_check *check, const char *directory,
                                const clef_weight_store *backbone, const clef_weight_store *head,
                                clef_error *error) {

@@ -231,6 +231,7 @@ static void add_rows(demand_list *list, clef_tensor_part part, int32_t layer, co
 
 #define ADD(list, part, layer, rows) add_rows(list, part, layer, rows, ROW_COUNT(rows))
 
+/* The order of the binder and of messages: what is not of a layer first. */
 static void add_backbone(demand_list *list, const clef_config *config) {
     ADD(list, CLEF_TENSOR_PART_TEXT, -1, text_rows);
     if (!config->has_tied_embeddings) {

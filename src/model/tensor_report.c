@@ -71,6 +71,7 @@ static void gather_lines(report_writer *writer) {
     }
 }
 
+/* Appends the layers low … high; a list that has grown too long ends in "...". */
 static void write_run(clef_buffer *out, int32_t low, int32_t high) {
     const char *comma = out->length > 0 ? "," : "";
     if (out->length > LAYERS_BYTE_LIMIT) {
@@ -195,6 +196,7 @@ static void write_misfit(const clef_tensor_finding *finding, clef_text layers, c
     }
 }
 
+/* Appends the text of the line about a stored tensor that nothing demands. */
 static void write_unknown(const clef_stored_tensor *stored, clef_buffer *out) {
     const char *slash = strrchr(stored->file, '/');
     char name[CLEF_NAME_TEXT_BYTES];
@@ -212,7 +214,9 @@ static size_t write_line(const report_writer *writer, const report_line *line) {
     if (fault != CLEF_TENSOR_FAULT_UNKNOWN) {
         write_layers(line, &layers);
     }
-    if (fault == CLEF_TENSOR_FAULT_UNKNOWN) {
+    if (layers.has_failed) {
+        text.has_failed = true;
+    } else if (fault == CLEF_TENSOR_FAULT_UNKNOWN) {
         write_unknown(line->first->stored, &text);
     } else if (fault == CLEF_TENSOR_FAULT_MISSING) {
         told = write_missing(writer, line, clef_buffer_text(&layers), &text);
@@ -222,7 +226,7 @@ static size_t write_line(const report_writer *writer, const report_line *line) {
     if (told > 1) {
         clef_buffer_append_format(&text, "  (%zu tensors)", told);
     }
-    if (layers.has_failed || text.has_failed) {
+    if (text.has_failed) {
         writer->out->has_failed = true;
     } else if (writer->out->length + text.length + REST_BYTES > writer->limit) {
         told = 0;

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+/* One id, a list, or nothing: a model without an end token is stopped by its token limit. */
 static clef_status read_eos_tokens(const clef_config_fields *text, clef_config *config) {
     const clef_json *value = clef_config_fields_find(text, "eos_token_id");
     if (value == NULL) {
@@ -44,6 +45,7 @@ clef_status clef_token_config_read(const clef_config_fields *top, const clef_con
     for (size_t i = 0; i < sizeof media / sizeof *media && status == CLEF_OK; i++) {
         status = clef_config_fields_token(top, media[i].name, config->vocabulary_size,
                                           CLEF_TOKEN_NONE, media[i].token);
+        /* Without these ids no picture could be placed in a prompt. */
         if (status == CLEF_OK && config->has_vision && *media[i].token == CLEF_TOKEN_NONE) {
             status = clef_config_fields_refuse(top, media[i].name,
                                                "a token id, as there is a "

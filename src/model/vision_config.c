@@ -28,6 +28,7 @@ static uint32_t find_square_root(uint32_t value) {
     return side;
 }
 
+/* How the sizes must fit each other and the text model. */
 static clef_status check_sizes(const clef_config_fields *fields, uint32_t hidden_size,
                                clef_vision_config *vision) {
     char expected[128];
@@ -43,13 +44,16 @@ static clef_status check_sizes(const clef_config_fields *fields, uint32_t hidden
     if (vision->position_side * vision->position_side != vision->position_count) {
         return clef_config_fields_refuse(fields, "num_position_embeddings", "a square number");
     }
+    /* Patches are cut from pictures of three colours. */
     if (vision->in_channels != 3) {
         return clef_config_fields_refuse(fields, "in_channels", "3 (red, green, blue)");
     }
+    /* Features overwrite rows of the text model's input. */
     if (vision->out_hidden_size != hidden_size) {
         snprintf(expected, sizeof expected, "text_config.hidden_size, which is %u", hidden_size);
         return clef_config_fields_refuse(fields, "out_hidden_size", expected);
     }
+    /* The widest rows of the tower: a merged cell, and the values of one patch. */
     uint64_t merged =
         (uint64_t)vision->spatial_merge_size * vision->spatial_merge_size * vision->hidden_size;
     uint64_t patch = (uint64_t)vision->patch_size * vision->patch_size *

@@ -1,5 +1,5 @@
-/* The sum of the widest block and the matrices that live through a step. The columns counted here are
- * those the blocks take (attention_block.c, delta_block.c, feed_forward.c, joint_head.c). */
+/* The sum of the widest block and the matrices that live through a step. The columns counted here
+ * are those the blocks take (attention_block.c, delta_block.c, feed_forward.c, joint_head.c). */
 #include "model/workspace.h"
 
 #include "base/memory.h"

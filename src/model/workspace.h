@@ -6,13 +6,13 @@
 
 typedef struct clef_workspace {
     size_t row_limit;
-    float *floats;      /* owned */
+    float *floats; /* owned */
     size_t float_count;
-    float *block;       /* rest of floats, for the matrices of one block */
-    size_t block_used;  /* floats of it in use */
-    clef_matrix hidden; /* [row_limit, H] residual stream */
-    clef_matrix normed; /* [row_limit, H] */
-    clef_matrix mixed;  /* [row_limit, H] */
+    float *block;             /* rest of floats, for the matrices of one block */
+    size_t block_used;        /* floats of it in use */
+    clef_matrix hidden;       /* [row_limit, H] residual stream */
+    clef_matrix normed;       /* [row_limit, H] */
+    clef_matrix mixed;        /* [row_limit, H] */
     clef_matrix cosine, sine; /* [row_limit, rotary_size / 2] */
 } clef_workspace;
 
@@ -24,8 +24,8 @@ clef_status clef_workspace_create(const clef_network *network, size_t row_limit,
                                   clef_workspace *workspace, clef_error *error);
 void clef_workspace_release(clef_workspace *workspace);
 
-/* A matrix for the running block; valid until clef_workspace_begin_block. Sizes were summed up when the
- * workspace was created. */
+/* A matrix for the running block; valid until clef_workspace_begin_block. Sizes were summed up when
+ * the workspace was created. */
 clef_matrix clef_workspace_take(clef_workspace *workspace, size_t rows, size_t columns);
 void clef_workspace_begin_block(clef_workspace *workspace);
 

@@ -1,5 +1,5 @@
-/* Pages of state, counted by reference and reused. A page is written by one sequence while it fills and
- * read by many once it is full. Not thread-safe: a pool belongs to a session. */
+/* Pages of state, counted by reference and reused. A page is written by one sequence while it fills
+ * and read by many once it is full. Not thread-safe: a pool belongs to a session. */
 #ifndef CLEF_STATE_PAGE_POOL_H
 #define CLEF_STATE_PAGE_POOL_H
 

@@ -1,8 +1,8 @@
 /* The state of one sequence, and checkpoints: immutable copies of it at a point of the grid.
  *
  * A checkpoint shares the full pages by reference and copies only the fixed part, because recurrent
- * state cannot be cut at a token afterwards. Restoring one and going on gives the same bits as never
- * having stopped. */
+ * state cannot be cut at a token afterwards. Restoring one and going on gives the same bits as
+ * never having stopped. */
 #ifndef CLEF_STATE_SEQUENCE_H
 #define CLEF_STATE_SEQUENCE_H
 

@@ -11,8 +11,8 @@ static size_t place(size_t *end, size_t floats) {
 
 clef_status clef_state_layout_create(const clef_state_sizes *sizes, clef_state_layout *layout,
                                      clef_error *error) {
-    *layout = (clef_state_layout){.layer_count = sizes->layer_count,
-                                  .memory_width = sizes->memory_width};
+    *layout =
+        (clef_state_layout){.layer_count = sizes->layer_count, .memory_width = sizes->memory_width};
     layout->layers = clef_allocate(sizes->layer_count, sizeof *layout->layers);
     if (layout->layers == NULL) {
         return clef_fail_memory(error, sizes->layer_count * sizeof *layout->layers,
@@ -24,12 +24,11 @@ clef_status clef_state_layout_create(const clef_state_sizes *sizes, clef_state_l
         layer->is_full_attention = sizes->is_full_attention[i];
         if (layer->is_full_attention) {
             layer->key_offset = place(&layout->page_floats, CLEF_GRID * sizes->key_value_columns);
-            layer->value_offset =
-                place(&layout->page_floats, CLEF_GRID * sizes->key_value_columns);
+            layer->value_offset = place(&layout->page_floats, CLEF_GRID * sizes->key_value_columns);
         } else {
             layer->matrix_offset = place(&layout->fixed_floats, matrices);
-            layer->tail_offset = place(&layout->fixed_floats, sizes->convolution_rows *
-                                                                  sizes->convolution_channels);
+            layer->tail_offset =
+                place(&layout->fixed_floats, sizes->convolution_rows * sizes->convolution_channels);
         }
     }
     layout->memory_offset = place(&layout->page_floats, CLEF_GRID * sizes->memory_width);

@@ -1,9 +1,9 @@
 /* Where the parts of a sequence's state lie.
  *
- * fixed:  per delta layer the matrices S [NV, DK, DV] and the convolution's tail [taps - 1, channels]
- * a page: CLEF_GRID positions of what grows: per full-attention layer keys and values [CLEF_GRID,
- *         NKV·D] each, and the head's memory rows [CLEF_GRID, W]
- * All fp32; offsets in floats. Knows layers as numbers, not as weights. */
+ * fixed:  per delta layer the matrices S [NV, DK, DV] and the convolution's tail [taps - 1,
+ * channels] a page: CLEF_GRID positions of what grows: per full-attention layer keys and values
+ * [CLEF_GRID, NKV·D] each, and the head's memory rows [CLEF_GRID, W] All fp32; offsets in floats.
+ * Knows layers as numbers, not as weights. */
 #ifndef CLEF_STATE_LAYOUT_H
 #define CLEF_STATE_LAYOUT_H
 
@@ -29,9 +29,9 @@ typedef struct clef_state_sizes {
     size_t layer_count;
     const bool *is_full_attention; /* [layer_count], borrowed during the call */
     clef_delta_shape delta;
-    size_t convolution_rows;     /* taps - 1 */
+    size_t convolution_rows; /* taps - 1 */
     size_t convolution_channels;
-    size_t key_value_columns;    /* NKV·D */
+    size_t key_value_columns; /* NKV·D */
     size_t memory_width;
 } clef_state_sizes;
 

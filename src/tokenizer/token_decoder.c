@@ -16,6 +16,12 @@ static unsigned find_character_size(unsigned lead) {
     return lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
 }
 
+/* Half of an encoded surrogate (ED A0…BF) is held: two invalid sequences, for nothing may follow ED
+ * that way. The reference gives them out only when the next byte has come, and so do we. */
+static bool holds_surrogate(const clef_token_decoder *decoder) {
+    return decoder->held_count == 2 && decoder->held[0] == 0xED && decoder->held[1] >= 0xA0;
+}
+
 /* True when `byte` may follow what is held: table 3-7 of the Unicode standard. */
 static bool can_follow(const clef_token_decoder *decoder, unsigned byte) {
     unsigned low = 0x80;
@@ -23,9 +29,9 @@ static bool can_follow(const clef_token_decoder *decoder, unsigned byte) {
     if (decoder->held_count == 1) {
         unsigned lead = decoder->held[0];
         low = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : low;
-        high = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : high;
+        high = lead == 0xF4 ? 0x8F : high;
     }
-    return byte >= low && byte <= high;
+    return byte >= low && byte <= high && !holds_surrogate(decoder);
 }
 
 static void push_byte(clef_token_decoder *decoder, unsigned char byte, clef_buffer *out) {
@@ -60,7 +66,8 @@ void clef_token_decoder_push(clef_token_decoder *decoder, const clef_tokenizer *
 
 void clef_token_decoder_finish(clef_token_decoder *decoder, clef_buffer *out) {
     if (decoder->held_count > 0) {
-        clef_buffer_append_string(out, REPLACEMENT);
+        clef_buffer_append_string(out,
+                                  holds_surrogate(decoder) ? REPLACEMENT REPLACEMENT : REPLACEMENT);
         decoder->held_count = 0;
     }
 }

@@ -61,7 +61,8 @@ typedef struct clef_token_decoder {
 /* Appends the text that id completes. Failure to grow sticks in out. */
 void clef_token_decoder_push(clef_token_decoder *decoder, const clef_tokenizer *tokenizer,
                              uint32_t id, clef_buffer *out);
-/* Ends the stream: a held tail becomes one U+FFFD. */
+/* Ends the stream: a held tail becomes one U+FFFD (the two bytes of half a surrogate become two).
+ */
 void clef_token_decoder_finish(clef_token_decoder *decoder, clef_buffer *out);
 
 /* The splits of the pre-tokeniser alone, for tests: calls piece for every part of NFC text. */

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+/* The last part of a path, or all of it when it ends in '/'. */
 static const char *find_file_name(const char *path) {
     const char *slash = strrchr(path, '/');
     return slash == NULL || slash[1] == '\0' ? path : slash + 1;
@@ -30,7 +31,8 @@ clef_status clef_bad_file_from_json(clef_error *error, clef_status status, const
     if (status == CLEF_OUT_OF_MEMORY || error == NULL) {
         return status == CLEF_OUT_OF_MEMORY ? status : CLEF_BAD_FILE;
     }
+    /* The reader's message is copied out before the error is filled anew. */
     char reason[512];
-    snprintf(reason, sizeof reason, "%s", error->message);
+    snprintf(reason, sizeof reason, "%.500s", error->message);
     return clef_bad_file_fail(error, path, "%s is not valid JSON: %s", what, reason);
 }

@@ -87,6 +87,7 @@ static clef_status find_header(const clef_safetensors *file, clef_text *text, cl
         *text = (clef_text){start, (size_t)length};
         return CLEF_OK;
     }
+    /* Only now: the first bytes of a true file may by chance spell any of the known beginnings. */
     const char *other = recognise(file);
     if (other != NULL) {
         return clef_bad_file_fail(error, file->path, "%s", other);
@@ -116,6 +117,8 @@ static clef_status find_header(const clef_safetensors *file, clef_text *text, cl
 
 /* ---- ranges ---- */
 
+/* By begin, then end, so that tensors of no bytes come before the one that begins where they lie;
+ * by name at last, so that the order does not hang on the sort. */
 static int compare_ranges(const void *left, const void *right) {
     const clef_header_tensor *a = left;
     const clef_header_tensor *b = right;
@@ -165,6 +168,7 @@ static clef_status check_ranges(const clef_safetensors *file, size_t data_bytes,
         }
         cursor = tensor->end;
         before = tensor;
+        /* Not refused at once: the end of the last tensor tells the size the file should have. */
         if (cursor > data_bytes && cut == NULL) {
             cut = tensor;
         }
@@ -267,6 +271,7 @@ static clef_status read_tensors(clef_safetensors *file, clef_error *error) {
         qsort(file->header.tensors, file->header.count, sizeof *file->header.tensors,
               compare_ranges);
     }
+    /* Names first: a repeated tensor would otherwise be reported as an overlap. */
     status = list_tensors(file, error);
     size_t data_bytes = file->length - LENGTH_BYTES - text.length;
     if (status == CLEF_OK) {
@@ -280,6 +285,7 @@ static clef_status read_tensors(clef_safetensors *file, clef_error *error) {
 
 /* ---- opening and looking ---- */
 
+/* A file that knows its path and nothing else. */
 static clef_status create_file(const char *path, clef_safetensors **out, clef_error *error) {
     *out = NULL;
     clef_safetensors *file = clef_allocate(1, sizeof *file);
@@ -363,6 +369,7 @@ const clef_stored_tensor *clef_safetensors_find(const clef_safetensors *file, cl
 }
 
 clef_text clef_safetensors_metadata(const clef_safetensors *file, clef_text key) {
+    /* A handful of notes; no table is worth it. */
     for (size_t i = 0; i < file->header.note_count; i++) {
         if (clef_text_equals(file->header.notes[i].key, key)) {
             return file->header.notes[i].value;

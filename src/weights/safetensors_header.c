@@ -16,6 +16,7 @@ typedef struct header_parser {
     char name[CLEF_NAME_TEXT_BYTES];
 } header_parser;
 
+/* The next event; a failure of the reader becomes one about this file. */
 static clef_status read_event(header_parser *parser, clef_json_event *event) {
     clef_status status = clef_json_read(&parser->reader, event, parser->error);
     return status == CLEF_OK
@@ -81,6 +82,7 @@ static clef_status read_sizes(header_parser *parser, const char *what, unsigned 
     return status;
 }
 
+/* Reads the value of dtype. */
 static clef_status read_dtype(header_parser *parser, clef_header_tensor *tensor) {
     clef_json_event event;
     clef_status status = read_event(parser, &event);
@@ -102,6 +104,7 @@ static clef_status read_dtype(header_parser *parser, clef_header_tensor *tensor)
     return CLEF_OK;
 }
 
+/* Reads the value of data_offsets. */
 static clef_status read_range(header_parser *parser, clef_header_tensor *tensor) {
     uint64_t range[2] = {0, 0};
     unsigned count;
@@ -129,6 +132,7 @@ static clef_status read_member(header_parser *parser, clef_header_tensor *tensor
                    : clef_text_equals(key, CLEF_TEXT("shape"))        ? HAS_SHAPE
                    : clef_text_equals(key, CLEF_TEXT("data_offsets")) ? HAS_RANGE
                                                                       : 0;
+    /* A member we do not know could change what the others mean. */
     if (bit == 0 || (*has & bit) != 0) {
         char found[CLEF_NAME_TEXT_BYTES];
         return clef_bad_file_fail(parser->error, parser->path,
@@ -218,6 +222,7 @@ static clef_status grow(void **items, size_t count, size_t *capacity, size_t siz
     if (count < *capacity) {
         return CLEF_OK;
     }
+    /* Doubling; the header's byte limit bounds the count far below any overflow. */
     size_t wanted = *capacity == 0 ? 64 : *capacity * 2;
     void *grown = clef_reallocate(*items, wanted, size);
     if (grown == NULL) {
@@ -228,6 +233,7 @@ static clef_status grow(void **items, size_t count, size_t *capacity, size_t siz
     return CLEF_OK;
 }
 
+/* Reads the tensor of that name into a new entry, which counts only when all of it is right. */
 static clef_status add_tensor(header_parser *parser, clef_text name) {
     clef_safetensors_header *header = parser->header;
     void *items = header->tensors;
@@ -247,6 +253,7 @@ static clef_status add_tensor(header_parser *parser, clef_text name) {
     return status;
 }
 
+/* Reads the note of that key; notes are strings by the format. */
 static clef_status add_note(header_parser *parser, clef_text key) {
     clef_safetensors_header *header = parser->header;
     char name[CLEF_NAME_TEXT_BYTES];

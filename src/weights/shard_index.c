@@ -76,6 +76,7 @@ static clef_status read_entry(index_parser *parser, clef_text name) {
         return status;
     }
     clef_shard_index *index = parser->index;
+    /* In the counting pass there is no room yet, and nothing but the number matters. */
     if (index->entries != NULL) {
         status = check_file_name(parser, name, parser->reader.text);
         if (status != CLEF_OK) {
@@ -94,6 +95,7 @@ static clef_status read_entry(index_parser *parser, clef_text name) {
 
 /* Reads the value of weight_map. */
 static clef_status read_map(index_parser *parser) {
+    /* The second map of a repeated key would silently win over the first. */
     if (parser->has_map) {
         return clef_bad_file_fail(parser->error, parser->path, "weight_map appears twice");
     }
@@ -133,6 +135,7 @@ static clef_status read_index(index_parser *parser, clef_text text) {
             status = read_map(parser);
             continue;
         }
+        /* Metadata and members of later versions are none of ours. */
         status = clef_json_skip(&parser->reader, parser->error);
         if (status != CLEF_OK) {
             return clef_bad_file_from_json(parser->error, status, parser->path, "it");
@@ -168,6 +171,7 @@ static clef_status arrange_entries(const char *path, clef_shard_index *index, cl
         index->shards[i] = index->entries[i].file.bytes;
     }
     qsort(index->shards, index->count, sizeof *index->shards, compare_shards);
+    /* Equal names are neighbours now; one of each stays. */
     size_t kept = 0;
     for (size_t i = 0; i < index->count; i++) {
         if (kept == 0 || strcmp(index->shards[kept - 1], index->shards[i]) != 0) {
@@ -224,7 +228,7 @@ clef_status clef_shard_index_load(const char *path, clef_shard_index *index, cle
 }
 
 const clef_shard_entry *clef_shard_index_find(const clef_shard_index *index, clef_text name) {
-    clef_shard_entry wanted = {.name = name};
+    clef_shard_entry wanted = {.name = name}; /* a key for the comparison, which reads the name */
     return index->count == 0 ? NULL
                              : bsearch(&wanted, index->entries, index->count,
                                        sizeof *index->entries, compare_entries);

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 
 clef_status clef_tensor_table_create(clef_tensor_table *table, size_t capacity, clef_error *error) {
+    /* Twice the capacity keeps runs short; the bound keeps the doubling from overflowing. */
     size_t slot_count = 16;
     while (slot_count / 2 < capacity && slot_count <= SIZE_MAX / 4) {
         slot_count *= 2;

@@ -16,6 +16,15 @@ typedef struct text_writer {
     size_t length; /* written, without the NUL; always less than size */
 } text_writer;
 
+/* An empty text, so that even a buffer without room for a character holds one. */
+static text_writer start_text(char *out, size_t size) {
+    if (size > 0) {
+        out[0] = '\0';
+    }
+    return (text_writer){out, size, 0};
+}
+
+/* Appends, printf style, what still fits. */
 static void put(text_writer *writer, const char *format, ...) {
     if (writer->length + 1 >= writer->size) {
         return;
@@ -31,7 +40,7 @@ static void put(text_writer *writer, const char *format, ...) {
 }
 
 const char *clef_shape_text(unsigned rank, const uint64_t *shape, char *out, size_t size) {
-    text_writer writer = {out, size, 0};
+    text_writer writer = start_text(out, size);
     put(&writer, "[");
     for (unsigned i = 0; i < rank; i++) {
         put(&writer, i == 0 ? "%" PRIu64 : ", %" PRIu64, shape[i]);
@@ -58,6 +67,7 @@ static size_t print_character(clef_text name, size_t *position, char piece[16]) 
     return (size_t)snprintf(piece, 16, "\\u{%" PRIx32 "}", code);
 }
 
+/* Length of the whole name as it is printed. */
 static size_t measure_printed(clef_text name) {
     char piece[16];
     size_t length = 0;
@@ -68,7 +78,7 @@ static size_t measure_printed(clef_text name) {
 }
 
 const char *clef_name_text(clef_text name, char *out, size_t size) {
-    text_writer writer = {out, size, 0};
+    text_writer writer = start_text(out, size);
     size_t printed = measure_printed(name);
     bool is_whole = printed <= WHOLE_BYTES;
     size_t front = is_whole ? printed : FRONT_BYTES;
@@ -79,6 +89,7 @@ const char *clef_name_text(clef_text name, char *out, size_t size) {
     for (size_t position = 0; position < name.length;) {
         char piece[16];
         size_t length = print_character(name, &position, piece);
+        /* Whole characters only: one that would be cut falls into the gap. */
         if (seen + length <= front || seen >= back) {
             put(&writer, "%s", piece);
         } else if (!is_cut) {

@@ -1,4 +1,5 @@
-/* Listing of a directory's weight files. */
+/* Listing of a directory's weight files. The list is sorted, so that messages and the order of
+ * files do not hang on the file system. */
 #include "weights/weight_files.h"
 
 #include "base/memory.h"
@@ -25,6 +26,7 @@ static int compare_names(const void *left, const void *right) {
     return strcmp(*(char *const *)left, *(char *const *)right);
 }
 
+/* Appends a copy of a name. */
 static clef_status add_name(clef_weight_files *files, const char *name, clef_error *error) {
     if (files->count == files->capacity) {
         size_t capacity = files->capacity == 0 ? 16 : files->capacity * 2;
@@ -72,7 +74,7 @@ clef_status clef_weight_files_list(const char *directory, clef_weight_files *fil
     }
     clef_status status = CLEF_OK;
     while (status == CLEF_OK) {
-        errno = 0;
+        errno = 0; /* the only way to tell an error from the end */
         const struct dirent *entry = readdir(opened);
         if (entry == NULL) {
             status = errno == 0 ? CLEF_OK : fail_directory(directory, errno, error);

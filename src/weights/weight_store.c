@@ -25,6 +25,7 @@ struct clef_weight_store {
 
 /* ---- files ---- */
 
+/* Name of the tensor's file within its directory. */
 static const char *find_file_name(const clef_stored_tensor *tensor) {
     const char *slash = strrchr(tensor->file, '/');
     return slash == NULL ? tensor->file : slash + 1;
@@ -41,6 +42,7 @@ static clef_status open_file(clef_weight_store *store, const char *path, clef_er
     return status;
 }
 
+/* Makes room for that many files. */
 static clef_status make_room(clef_weight_store *store, size_t file_count, clef_error *error) {
     store->files = clef_allocate(file_count, sizeof *store->files);
     return store->files == NULL ? clef_fail_memory(error, file_count * sizeof *store->files,
@@ -156,6 +158,7 @@ static clef_status check_index(const clef_weight_store *store, const char *index
 
 /* ---- directories ---- */
 
+/* The index names the file. Linear: an index lists a few dozen files at most. */
 static bool is_listed(const clef_shard_index *index, const char *name) {
     for (size_t i = 0; i < index->shard_count; i++) {
         if (strcmp(index->shards[i], name) == 0) {
@@ -216,6 +219,7 @@ static clef_status open_shards(clef_weight_store *store, const char *directory,
         }
         status = open_file(store, path, error);
         if (status != CLEF_OK) {
+            /* A person who sees a broken shard wants to know what is in it. */
             name_first_tensor(&index, i, error);
         }
     }
@@ -258,6 +262,7 @@ static clef_status fail_without_files(const char *directory, const clef_weight_f
     clef_buffer names = {0};
     size_t count = 0;
     for (size_t i = 0; i < files->count; i++) {
+        /* Shards are called model-00001-of-00012; other files are no sign of a lost index. */
         if (strncmp(files->names[i], "model-", 6) == 0) {
             clef_weight_files_write(&names, count++, files->names[i]);
         }

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
+/* Defined only by targets that prepare something. */
+__attribute__((weak)) int LLVMFuzzerInitialize(int *argument_count, char ***arguments);
 
 /* The whole file in a block of its size; NULL when it cannot be read. Freed by the caller. */
 static uint8_t *read_input(const char *path, size_t *length) {
@@ -63,6 +65,9 @@ static int replay_folder(const char *folder) {
 
 int main(int argument_count, char **arguments) {
     int total = 0;
+    if (LLVMFuzzerInitialize != NULL) {
+        LLVMFuzzerInitialize(&argument_count, &arguments);
+    }
     for (int index = 1; index < argument_count; index++) {
         int count = replay_folder(arguments[index]);
         if (count < 0) {

@@ -1,5 +1,5 @@
-/* Whole requests against the recorded reference: ids and spans equal, logits and probabilities near the
- * float64 values, response bodies equal in content, key order and digits. */
+/* Whole requests against the recorded reference: ids and spans equal, logits and probabilities near
+ * the float64 values, response bodies equal in content, key order and digits. */
 #include "support.h"
 
 #include "base/memory.h"
@@ -152,9 +152,9 @@ static void run_request(parity *p, const char *name, const clef_json *line, clef
         options.truncate = true;
     }
     clef_record *record;
-    assert_ok(clef_record_encode(p->model, request.bytes, request.length, &options, &record,
-                                 &error),
-              &error);
+    assert_ok(
+        clef_record_encode(p->model, request.bytes, request.length, &options, &record, &error),
+        &error);
     compare_encoding(line, record);
     /* The reference cuts silently; its body has no marks of it. */
     record->prompt.is_cut_allowed = false;

@@ -64,10 +64,23 @@ static clef_status choose_level(const char *name, const char *levels, clef_level
                          name, levels);
     }
     if (!clef_level_is_supported(*level)) {
-        return clef_fail(error, CLEF_USAGE,
-                         "this machine cannot run CPU level \"%s\"; it has: %s", name, levels);
+        return clef_fail(error, CLEF_USAGE, "this machine cannot run CPU level \"%s\"; it has: %s",
+                         name, levels);
     }
     return CLEF_OK;
+}
+
+static size_t larger(size_t a, size_t b) {
+    return a > b ? a : b;
+}
+
+/* What the hungriest kernel takes at the largest sizes the backend promises. */
+static size_t scratch_bytes(void) {
+    size_t delta = clef_delta_scratch_floats(CLEF_HEAD_SIZE_LIMIT, CLEF_HEAD_SIZE_LIMIT);
+    size_t attention = clef_attention_scratch_floats(CLEF_HEAD_SIZE_LIMIT) +
+                       (size_t)2 * CLEF_GRID * CLEF_HEAD_GROUP_LIMIT;
+    size_t bytes = larger(larger(delta, attention) * sizeof(float), CLEF_MATMUL_SCRATCH);
+    return (bytes + 63) / 64 * 64;
 }
 
 clef_status clef_cpu_backend_create(unsigned thread_count, const char *level, clef_backend **out,
@@ -83,12 +96,7 @@ clef_status clef_cpu_backend_create(unsigned thread_count, const char *level, cl
         clef_release(cpu);
         return status;
     }
-    size_t delta = clef_delta_scratch_floats(CLEF_HEAD_SIZE_LIMIT, CLEF_HEAD_SIZE_LIMIT);
-    cpu->scratch_bytes = delta * sizeof(float);
-    if (cpu->scratch_bytes < CLEF_MATMUL_SCRATCH) {
-        cpu->scratch_bytes = CLEF_MATMUL_SCRATCH;
-    }
-    cpu->scratch_bytes = (cpu->scratch_bytes + 63) / 64 * 64;
+    cpu->scratch_bytes = scratch_bytes();
     cpu->scratch = clef_allocate_aligned(thread_count, cpu->scratch_bytes);
     if (cpu->scratch == NULL) {
         clef_release(cpu);

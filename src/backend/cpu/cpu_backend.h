@@ -4,19 +4,32 @@
 
 #include "backend/backend.h"
 #include "backend/cpu/kernel_table.h"
+#include "base/parallel.h"
 
 typedef struct clef_cpu_backend {
     clef_backend base; /* first: a clef_backend* is a clef_cpu_backend* */
     clef_kernel_table kernels;
     clef_level level;
     char levels[128];
-    size_t scratch_bytes; /* of one thread */
+    size_t scratch_bytes;   /* of one thread */
     unsigned char *scratch; /* owned; [thread_count, scratch_bytes], aligned to 64 */
 } clef_cpu_backend;
 
 /* Scratch of one thread. */
 static inline void *clef_cpu_scratch(const clef_cpu_backend *cpu, unsigned worker) {
     return cpu->scratch + worker * cpu->scratch_bytes;
+}
+
+/* Below so many elementary operations, waking another thread costs more than it saves. */
+#define CLEF_CPU_SERIAL_COST 65536
+
+/* clef_parallel_for over the backend's threads, or over fewer when tasks of `cost` elementary
+ * operations each are too small to share. */
+static inline void clef_cpu_for(const clef_backend *backend, size_t task_count, size_t cost,
+                                clef_task *run, void *context) {
+    size_t useful = 1 + task_count * cost / CLEF_CPU_SERIAL_COST;
+    unsigned threads = backend->thread_count;
+    clef_parallel_for(useful < threads ? (unsigned)useful : threads, task_count, run, context);
 }
 
 /* Element-wise and row-wise operations (cpu_rows.c). */

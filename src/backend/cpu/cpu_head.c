@@ -1,6 +1,5 @@
 /* Operations of the joint head. All but the attention are too small to share out. */
 #include "backend/cpu/cpu_backend.h"
-#include "base/parallel.h"
 
 #include <math.h>
 
@@ -26,11 +25,11 @@ static void sum_task(void *context, size_t task, unsigned worker) {
 void clef_cpu_sum_spans(clef_backend *backend, clef_matrix x, const clef_span_part *parts,
                         size_t count) {
     span_work work = {.kernels = kernels_of(backend), .x = x, .parts = parts};
-    clef_parallel_for(backend->thread_count, count, sum_task, &work);
+    clef_cpu_for(backend, count, 8 * x.columns, sum_task, &work);
 }
 
-void clef_cpu_mean_rows(clef_backend *backend, clef_weight table, const uint32_t *ids,
-                        size_t count, float *out) {
+void clef_cpu_mean_rows(clef_backend *backend, clef_weight table, const uint32_t *ids, size_t count,
+                        float *out) {
     (void)backend;
     size_t bytes = table.columns * clef_dtype_bytes(table.dtype);
     /* Columns in blocks, so that sums in double need no memory of their own. */
@@ -41,8 +40,8 @@ void clef_cpu_mean_rows(clef_backend *backend, clef_weight table, const uint32_t
         size_t left = table.columns - begin;
         size_t columns = left < BLOCK ? left : BLOCK;
         for (size_t i = 0; i < count; i++) {
-            const char *data = (const char *)table.data + ids[i] * bytes +
-                               begin * clef_dtype_bytes(table.dtype);
+            const char *data =
+                (const char *)table.data + ids[i] * bytes + begin * clef_dtype_bytes(table.dtype);
             clef_widen(table.dtype, data, columns, row);
             for (size_t c = 0; c < columns; c++) {
                 sums[c] += row[c];
@@ -57,7 +56,7 @@ void clef_cpu_mean_rows(clef_backend *backend, clef_weight table, const uint32_t
 /* ---- attention without mask ---- */
 
 typedef struct attend_work {
-    const clef_kernel_table *kernels;
+    const clef_cpu_backend *cpu;
     clef_heads query, key, value;
     float scale;
     clef_attention_state state;
@@ -69,8 +68,7 @@ void clef_cpu_attend_begin(clef_backend *backend, clef_attention_state state) {
         for (size_t head = 0; head < state.total.heads; head++) {
             state.maximum[row * state.total.heads + head] = -INFINITY;
             state.sum[row * state.total.heads + head] = 0;
-            memset(state.total.data + row * state.total.row_stride +
-                       head * state.total.head_stride,
+            memset(state.total.data + row * state.total.row_stride + head * state.total.head_stride,
                    0, state.total.size * sizeof(float));
         }
     }
@@ -78,7 +76,6 @@ void clef_cpu_attend_begin(clef_backend *backend, clef_attention_state state) {
 
 static void attend_head(void *context, size_t head, unsigned worker) {
     const attend_work *work = context;
-    (void)worker;
     clef_attention_block block = {
         .query = work->query.data + head * work->query.head_stride,
         .query_row_stride = work->query.row_stride,
@@ -97,26 +94,26 @@ static void attend_head(void *context, size_t head, unsigned worker) {
         .total = work->state.total.data + head * work->state.total.head_stride,
         .total_row_stride = work->state.total.row_stride,
     };
-    work->kernels->attention_block(&block);
+    work->cpu->kernels.attention_block(&block, clef_cpu_scratch(work->cpu, worker));
 }
 
 void clef_cpu_attend_block(clef_backend *backend, clef_heads query, clef_heads key,
                            clef_heads value, float scale, clef_attention_state state) {
-    attend_work work = {.kernels = kernels_of(backend),
+    attend_work work = {.cpu = (const clef_cpu_backend *)backend,
                         .query = query,
                         .key = key,
                         .value = value,
                         .scale = scale,
                         .state = state};
-    clef_parallel_for(backend->thread_count, query.heads, attend_head, &work);
+    clef_cpu_for(backend, query.heads, query.rows * key.rows * query.size / 4, attend_head, &work);
 }
 
 void clef_cpu_attend_end(clef_backend *backend, clef_attention_state state, clef_heads out) {
     (void)backend;
     for (size_t row = 0; row < out.rows; row++) {
         for (size_t head = 0; head < out.heads; head++) {
-            const float *total = state.total.data + row * state.total.row_stride +
-                                 head * state.total.head_stride;
+            const float *total =
+                state.total.data + row * state.total.row_stride + head * state.total.head_stride;
             float *to = out.data + row * out.row_stride + head * out.head_stride;
             float factor = 1.0f / state.sum[row * out.heads + head];
             for (size_t n = 0; n < out.size; n++) {
@@ -128,8 +125,7 @@ void clef_cpu_attend_end(clef_backend *backend, clef_attention_state state, clef
 
 /* ---- fields and options ---- */
 
-void clef_cpu_summarise(clef_backend *backend, clef_matrix options, const float *base,
-                        float *out) {
+void clef_cpu_summarise(clef_backend *backend, clef_matrix options, const float *base, float *out) {
     kernels_of(backend)->summarise(options, base, out);
 }
 

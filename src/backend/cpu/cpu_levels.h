@@ -4,6 +4,13 @@
 
 #include <stdbool.h>
 
+/* Kernels above the reference are built for this machine type. */
+#if defined(__x86_64__)
+#define CLEF_HAS_X86_LEVELS 1
+#else
+#define CLEF_HAS_X86_LEVELS 0
+#endif
+
 /* X(name), lowest first. */
 #define CLEF_LEVEL_LIST(X) X(reference) X(avx2) X(avx512) X(avx512vnni) X(avx512bf16)
 

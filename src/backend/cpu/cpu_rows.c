@@ -1,6 +1,5 @@
 /* Operations that compute each row by itself: rows are shared out over threads in small blocks. */
 #include "backend/cpu/cpu_backend.h"
-#include "base/parallel.h"
 
 #define ROWS_PER_TASK 8
 
@@ -26,11 +25,12 @@ static void run_rows(void *context, size_t task, unsigned worker) {
     }
 }
 
-static void for_rows(clef_backend *backend, row_work *work, size_t rows) {
+/* `columns` elements a row. */
+static void for_rows(clef_backend *backend, row_work *work, size_t rows, size_t columns) {
     work->kernels = &((const clef_cpu_backend *)backend)->kernels;
     work->rows = rows;
-    clef_parallel_for(backend->thread_count, (rows + ROWS_PER_TASK - 1) / ROWS_PER_TASK, run_rows,
-                      work);
+    clef_cpu_for(backend, (rows + ROWS_PER_TASK - 1) / ROWS_PER_TASK, ROWS_PER_TASK * columns,
+                 run_rows, work);
 }
 
 static float *row_of(clef_matrix matrix, size_t row) {
@@ -50,7 +50,7 @@ static void embed_row(const row_work *work, size_t row) {
 void clef_cpu_embed(clef_backend *backend, clef_weight table, const uint32_t *ids,
                     clef_matrix out) {
     for_rows(backend, &(row_work){.run = embed_row, .table = table, .ids = ids, .out = out},
-             out.rows);
+             out.rows, out.columns);
 }
 
 static void add_row(const row_work *work, size_t row) {
@@ -62,7 +62,7 @@ static void add_row(const row_work *work, size_t row) {
 }
 
 void clef_cpu_add(clef_backend *backend, clef_matrix x, clef_matrix y) {
-    for_rows(backend, &(row_work){.run = add_row, .x = x, .y = y}, x.rows);
+    for_rows(backend, &(row_work){.run = add_row, .x = x, .y = y}, x.rows, x.columns);
 }
 
 static void rms_norm_row(const row_work *work, size_t row) {
@@ -72,9 +72,8 @@ static void rms_norm_row(const row_work *work, size_t row) {
 
 void clef_cpu_rms_norm(clef_backend *backend, clef_matrix x, const float *weight, float epsilon,
                        clef_matrix out) {
-    row_work work = {
-        .run = rms_norm_row, .x = x, .weight = weight, .epsilon = epsilon, .out = out};
-    for_rows(backend, &work, x.rows);
+    row_work work = {.run = rms_norm_row, .x = x, .weight = weight, .epsilon = epsilon, .out = out};
+    for_rows(backend, &work, x.rows, x.columns);
 }
 
 static void layer_norm_row(const row_work *work, size_t row) {
@@ -90,7 +89,7 @@ void clef_cpu_layer_norm(clef_backend *backend, clef_matrix x, const float *weig
                      .bias = bias,
                      .epsilon = epsilon,
                      .out = out};
-    for_rows(backend, &work, x.rows);
+    for_rows(backend, &work, x.rows, x.columns);
 }
 
 static void swiglu_row(const row_work *work, size_t row) {
@@ -98,7 +97,8 @@ static void swiglu_row(const row_work *work, size_t row) {
 }
 
 void clef_cpu_swiglu(clef_backend *backend, clef_matrix gate, clef_matrix up) {
-    for_rows(backend, &(row_work){.run = swiglu_row, .x = gate, .y = up}, gate.rows);
+    for_rows(backend, &(row_work){.run = swiglu_row, .x = gate, .y = up}, gate.rows,
+             4 * gate.columns);
 }
 
 static void gelu_row(const row_work *work, size_t row) {
@@ -106,7 +106,7 @@ static void gelu_row(const row_work *work, size_t row) {
 }
 
 void clef_cpu_gelu(clef_backend *backend, clef_matrix x) {
-    for_rows(backend, &(row_work){.run = gelu_row, .x = x}, x.rows);
+    for_rows(backend, &(row_work){.run = gelu_row, .x = x}, x.rows, 4 * x.columns);
 }
 
 static void norm_rotate_row(const row_work *work, size_t row) {
@@ -127,7 +127,7 @@ void clef_cpu_norm_rotate(clef_backend *backend, clef_heads x, const float *weig
                      .x = cosine,
                      .y = sine,
                      .out_heads = out};
-    for_rows(backend, &work, x.rows);
+    for_rows(backend, &work, x.rows, x.heads * x.size);
 }
 
 static void sigmoid_gate_row(const row_work *work, size_t row) {
@@ -138,8 +138,8 @@ static void sigmoid_gate_row(const row_work *work, size_t row) {
 }
 
 void clef_cpu_sigmoid_gate(clef_backend *backend, clef_heads x, clef_heads gate) {
-    for_rows(backend, &(row_work){.run = sigmoid_gate_row, .heads = x, .other_heads = gate},
-             x.rows);
+    for_rows(backend, &(row_work){.run = sigmoid_gate_row, .heads = x, .other_heads = gate}, x.rows,
+             4 * x.heads * x.size);
 }
 
 static void l2_norm_row(const row_work *work, size_t row) {
@@ -151,18 +151,18 @@ static void l2_norm_row(const row_work *work, size_t row) {
 
 void clef_cpu_l2_norm(clef_backend *backend, clef_heads x, float epsilon, float scale) {
     row_work work = {.run = l2_norm_row, .heads = x, .epsilon = epsilon, .scale = scale};
-    for_rows(backend, &work, x.rows);
+    for_rows(backend, &work, x.rows, x.heads * x.size);
 }
 
 static void delta_gates_row(const row_work *work, size_t row) {
-    work->kernels->delta_gates(row_of(work->x, row), row_of(work->y, row), work->weight,
-                               work->bias, work->x.columns);
+    work->kernels->delta_gates(row_of(work->x, row), row_of(work->y, row), work->weight, work->bias,
+                               work->x.columns);
 }
 
 void clef_cpu_delta_gates(clef_backend *backend, clef_matrix a, clef_matrix b, const float *a_log,
                           const float *dt_bias) {
     row_work work = {.run = delta_gates_row, .x = a, .y = b, .weight = a_log, .bias = dt_bias};
-    for_rows(backend, &work, a.rows);
+    for_rows(backend, &work, a.rows, 8 * a.columns);
 }
 
 static void gated_norm_row(const row_work *work, size_t row) {
@@ -179,5 +179,5 @@ void clef_cpu_gated_norm(clef_backend *backend, clef_heads x, const float *weigh
                      .weight = weight,
                      .epsilon = epsilon,
                      .other_heads = gate};
-    for_rows(backend, &work, x.rows);
+    for_rows(backend, &work, x.rows, 4 * x.heads * x.size);
 }

@@ -1,7 +1,6 @@
-/* Operations along sequences: slices and heads are shared out over threads; positions of one sequence
- * are walked in order, on the grid. */
+/* Operations along sequences: slices and heads are shared out over threads; positions of one
+ * sequence are walked in order, on the grid. */
 #include "backend/cpu/cpu_backend.h"
-#include "base/parallel.h"
 
 #include <math.h>
 
@@ -56,7 +55,8 @@ static void attend_tile(const sequence_work *work, const clef_slice *slice, size
     size_t position = slice->position + first;
     size_t key_columns = work->key_heads * size;
     float *maximum = scratch;
-    float *sum = maximum + rows * heads;
+    float *sum = maximum + CLEF_GRID * heads;
+    float *kernel_scratch = sum + CLEF_GRID * heads;
     for (size_t i = 0; i < rows * heads; i++) {
         maximum[i] = -INFINITY;
         sum[i] = 0;
@@ -68,8 +68,8 @@ static void attend_tile(const sequence_work *work, const clef_slice *slice, size
                    head_offset * work->out_heads.head_stride;
     for (size_t row = 0; row < rows; row++) {
         for (size_t head = 0; head < heads; head++) {
-            memset(total + row * work->out_heads.row_stride + head * work->out_heads.head_stride,
-                   0, size * sizeof(float));
+            memset(total + row * work->out_heads.row_stride + head * work->out_heads.head_stride, 0,
+                   size * sizeof(float));
         }
     }
     for (size_t page = 0; page * CLEF_GRID < position + rows; page++) {
@@ -95,12 +95,12 @@ static void attend_tile(const sequence_work *work, const clef_slice *slice, size
             .total_row_stride = work->out_heads.row_stride,
             .total_head_stride = work->out_heads.head_stride,
         };
-        work->cpu->kernels.attention_block(&block);
+        work->cpu->kernels.attention_block(&block, kernel_scratch);
     }
     for (size_t row = 0; row < rows; row++) {
         for (size_t head = 0; head < heads; head++) {
-            float *out = total + row * work->out_heads.row_stride +
-                         head * work->out_heads.head_stride;
+            float *out =
+                total + row * work->out_heads.row_stride + head * work->out_heads.head_stride;
             float factor = 1.0f / sum[row * heads + head];
             for (size_t n = 0; n < size; n++) {
                 out[n] *= factor;
@@ -137,10 +137,13 @@ void clef_cpu_attention(clef_backend *backend, clef_slices slices, clef_heads qu
                           .key_offset = key_offset,
                           .value_offset = value_offset};
     size_t tasks = 0;
+    size_t keys = 0;
     for (size_t s = 0; s < slices.count; s++) {
         tasks += (slices.items[s].count + CLEF_GRID - 1) / CLEF_GRID * key_heads;
+        keys += slices.items[s].position + slices.items[s].count;
     }
-    clef_parallel_for(backend->thread_count, tasks, attend_task, &work);
+    size_t cost = slices.count == 0 ? 0 : CLEF_GRID * query.size * keys / slices.count / 2;
+    clef_cpu_for(backend, tasks, cost, attend_task, &work);
 }
 
 /* ---- short convolution ---- */
@@ -175,7 +178,9 @@ void clef_cpu_short_convolution(clef_backend *backend, clef_slices slices, clef_
                           .taps = taps,
                           .state_offset = tail_offset,
                           .parts = (x.columns + CHANNELS_PER_TASK - 1) / CHANNELS_PER_TASK};
-    clef_parallel_for(backend->thread_count, slices.count * work.parts, convolve_task, &work);
+    size_t rows = slices.count == 0 ? 0 : x.rows / slices.count;
+    clef_cpu_for(backend, slices.count * work.parts, CHANNELS_PER_TASK * rows * (taps + 4),
+                 convolve_task, &work);
 }
 
 /* ---- delta rule ---- */
@@ -229,5 +234,7 @@ void clef_cpu_delta_rule(clef_backend *backend, clef_slices slices, clef_delta_s
                           .beta = beta,
                           .state_offset = state_offset,
                           .out = out};
-    clef_parallel_for(backend->thread_count, slices.count * shape.value_heads, delta_task, &work);
+    size_t rows = slices.count == 0 ? 0 : query.rows / slices.count;
+    size_t cost = rows * CLEF_GRID * (shape.key_size + shape.value_size) / 2;
+    clef_cpu_for(backend, slices.count * shape.value_heads, cost, delta_task, &work);
 }

@@ -1,5 +1,5 @@
-/* Chooses kernels. Lines of kernels.def stand in order of levels within an operation, so the last one
- * that is allowed wins. */
+/* Chooses kernels. Lines of kernels.def stand in order of levels within an operation, so the last
+ * one that is allowed wins. */
 #include "backend/cpu/kernel_table.h"
 
 clef_kernel_table clef_kernel_table_of(clef_level level) {

@@ -1,5 +1,5 @@
-/* The table of kernels in use, made from kernels.def: filled with the reference, then overwritten by
- * each level that is allowed, lowest first. */
+/* The table of kernels in use, made from kernels.def: filled with the reference, then overwritten
+ * by each level that is allowed, lowest first. */
 #ifndef CLEF_BACKEND_CPU_KERNEL_TABLE_H
 #define CLEF_BACKEND_CPU_KERNEL_TABLE_H
 

@@ -148,7 +148,8 @@ static void skip_passes_exactly_one_value(void **state) {
     clef_json_reader reader;
     clef_error error = {0};
     clef_json_reader_init(
-        &reader, CLEF_TEXT("{\"a\":{\"x\":[1,{\"\\u0061\":\"\\n\"}]},\"b\":7,\"c\":[\"\\n\",[],2]}"),
+        &reader,
+        CLEF_TEXT("{\"a\":{\"x\":[1,{\"\\u0061\":\"\\n\"}]},\"b\":7,\"c\":[\"\\n\",[],2]}"),
         &strings);
     expect_event(&reader, CLEF_JSON_EVENT_OBJECT_BEGIN, NULL);
     expect_event(&reader, CLEF_JSON_EVENT_KEY, "a");
@@ -272,8 +273,7 @@ static void bad_utf8_wins_over_bad_syntax(void **state) {
         {"\xEF\xBB", 0, "ends inside the character"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        expect_refusal(clef_text_of(cases[i].bytes), CLEF_BAD_TEXT, cases[i].offset,
-                       cases[i].part);
+        expect_refusal(clef_text_of(cases[i].bytes), CLEF_BAD_TEXT, cases[i].offset, cases[i].part);
     }
 }
 

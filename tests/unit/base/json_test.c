@@ -105,7 +105,8 @@ static void repeated_key_keeps_first_place_and_last_value(void **state) {
     (void)state;
     expect_written("{\"q\":1,\"r\":2,\"q\":3}", "{\"q\":3,\"r\":2}");
     expect_written("{\"q\":1,\"q\":2,\"q\":[3]}", "{\"q\":[3]}");
-    expect_written("{\"a\":{\"x\":1},\"b\":0,\"a\":{\"y\":2,\"y\":{}}}", "{\"a\":{\"y\":{}},\"b\":0}");
+    expect_written("{\"a\":{\"x\":1},\"b\":0,\"a\":{\"y\":2,\"y\":{}}}",
+                   "{\"a\":{\"y\":{}},\"b\":0}");
     expect_written("[{\"\":1,\"\":\"s\"},{\"a\":1,\"\\u0061\":null}]",
                    "[{\"\":\"s\"},{\"a\":null}]");
     expect_written("{\"a\":[1,2],\"b\":1,\"b\":2,\"a\":{}}", "{\"a\":{},\"b\":2}");
@@ -170,7 +171,7 @@ static void large_objects_take_linear_time(void **state) {
         clef_buffer text = {0};
         clef_buffer_append_byte(&text, '{');
         for (unsigned i = 0; i < 1000000; i++) {
-            unsigned key = same ? 0 : i * 7919u % 1000003u;
+            unsigned key = same ? 0 : (unsigned)(i * UINT64_C(7919) % 1000003);
             clef_buffer_append_format(&text, "%s\"%u\":%u", i == 0 ? "" : ",", key, i);
         }
         clef_buffer_append_byte(&text, '}');

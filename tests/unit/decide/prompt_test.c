@@ -566,17 +566,24 @@ static void test_edge_states(void **state) {
 
 /* ---- limits ---------------------------------------------------------------------------------- */
 
-/* A request with a state of `count` bytes that this vocabulary takes one by one. */
-static const clef_request *with_state(size_t count, clef_arena *arena) {
+/* `count` bytes between two parts of a body. */
+static const clef_request *with_filler(const char *before, size_t count, const char *after,
+                                       clef_arena *arena) {
     clef_buffer body = {0};
-    clef_buffer_append_string(&body, "{\"model\":\"m\",\"state\":\"");
-    clef_buffer_reserve(&body, count + 128);
+    clef_buffer_append_string(&body, before);
+    clef_buffer_reserve(&body, count);
     memset(body.bytes + body.length, '7', count);
     body.length += count;
-    clef_buffer_append_string(&body, "\",\"questions\":{\"q\":{\"type\":\"noul\"}}}");
+    clef_buffer_append_string(&body, after);
     clef_text kept = clef_arena_copy(arena, clef_buffer_text(&body));
     clef_buffer_release(&body);
     return accept(arena, kept);
+}
+
+/* A request with a state of `count` bytes that this vocabulary takes one by one. */
+static const clef_request *with_state(size_t count, clef_arena *arena) {
+    return with_filler("{\"model\":\"m\",\"state\":\"", count,
+                       "\",\"questions\":{\"q\":{\"type\":\"noul\"}}}", arena);
 }
 
 static void assert_over_limit(const clef_request *request, const clef_prompt_options *options,
@@ -705,20 +712,74 @@ static void test_D02_schema_alone_too_long(void **state) {
     clef_arena_release(&arena);
 }
 
-static void test_a_long_state_is_not_counted_to_its_end(void **state) {
+/* Milliseconds in a release build; counted to the end these would take many seconds. */
+static void test_long_texts_are_not_counted_to_their_end(void **state) {
     (void)state;
+    static const struct {
+        const char *before, *after;
+        size_t count;
+        bool is_schema;
+    } cases[] = {
+        {"{\"model\":\"m\",\"state\":\"", "\",\"questions\":{\"q\":{\"type\":\"noul\"}}}",
+         (size_t)64 << 20, false},
+        {"{\"model\":\"m\",\"state\":\"", "\",\"questions\":{\"q\":{\"type\":\"noul\"}}}",
+         (size_t)1 << 20, false},
+        {"{\"model\":\"m\",\"state\":[{\"k\":\"", "\"}],\"questions\":{\"q\":{\"type\":\"noul\"}}}",
+         (size_t)64 << 20, false},
+        {"{\"model\":\"m\",\"state\":{\"", "\":1},\"questions\":{\"q\":{\"type\":\"noul\"}}}",
+         (size_t)64 << 20, false},
+        {"{\"model\":\"m\",\"state\":1,\"questions\":{\"q\":{\"type\":\"noul\",\"instructions\":["
+         "\"",
+         "\"]}}}", (size_t)64 << 20, true},
+        {"{\"model\":\"m\",\"state\":1,\"questions\":{\"q\":{\"type\":\"choice\",\"criteria\":{\"",
+         "\":1}}}}", (size_t)64 << 20, true},
+        {"{\"model\":\"m\",\"state\":1,\"questions\":{\"q\":{\"type\":\"score\",\"criteria\":[\"",
+         "\"]}}}", (size_t)1 << 20, true},
+        {"{\"model\":\"m\",\"state\":1,\"questions\":{\"", "\":{\"type\":\"noul\"}}}",
+         (size_t)64 << 20, true},
+    };
     sizes fixed = measure();
-    char message[512];
-    snprintf(message, sizeof message,
-             "input is more than 32,768 tokens (%zu of them the prompt, media and questions), over "
-             "the 16,384-token limit: " ADVICE,
-             fixed.prefix + fixed.schema);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char message[512];
+        snprintf(message, sizeof message,
+                 "input is more than 32,768 tokens (%zu of them the prompt, media and questions), "
+                 "over the 16,384-token limit: " ADVICE,
+                 fixed.prefix + fixed.schema);
+        clef_arena arena = {0};
+        const clef_request *request =
+            with_filler(cases[i].before, cases[i].count, cases[i].after, &arena);
+        clock_t begin = clock();
+        assert_over_limit(request, NULL,
+                          cases[i].is_schema ? "schema requires more than 32768 tokens before "
+                                               "state; maximum is 16384"
+                                             : message,
+                          cases[i].is_schema ? "questions" : "state");
+        assert_true((double)(clock() - begin) / CLOCKS_PER_SEC < 1.0);
+        clef_arena_release(&arena);
+    }
+}
+
+/* Many bytes are not too many as long as the tokens are not. */
+static void test_long_tokens_fill_the_limit(void **state) {
+    (void)state;
+    static const char token[] = "<tts_text_bos_single>";
+    uint32_t id;
+    assert_true(clef_tokenizer_find_added(tiny, clef_text_of(token), &id));
+    sizes fixed = measure();
+    size_t room = 16384 - fixed.prefix - fixed.schema;
     clef_arena arena = {0};
-    const clef_request *request = with_state((size_t)64 << 20, &arena);
-    clock_t begin = clock();
-    assert_over_limit(request, NULL, message, "state");
-    /* Milliseconds in a release build; to the end it would be many seconds. */
-    assert_true((double)(clock() - begin) / CLOCKS_PER_SEC < 1.0);
+    clef_buffer body = {0};
+    clef_buffer_append_string(&body, "{\"model\":\"m\",\"state\":\"");
+    for (size_t i = 0; i < room; i++) {
+        clef_buffer_append_string(&body, token);
+    }
+    clef_buffer_append_string(&body, "\",\"questions\":{\"q\":{\"type\":\"noul\"}}}");
+    clef_prompt_options options = {.control_tokens = CLEF_CONTROL_PARSE};
+    clef_prompt prompt = encode(tiny, accept(&arena, clef_buffer_text(&body)), &options, &arena);
+    assert_int_equal(prompt.tokens.count, 16384);
+    assert_int_equal(prompt.tokens.ids[fixed.prefix], id);
+    clef_prompt_release(&prompt);
+    clef_buffer_release(&body);
     clef_arena_release(&arena);
 }
 
@@ -820,7 +881,8 @@ int main(void) {
         cmocka_unit_test(test_D02_at_the_limit),
         cmocka_unit_test(test_D02_other_limits),
         cmocka_unit_test(test_D02_schema_alone_too_long),
-        cmocka_unit_test(test_a_long_state_is_not_counted_to_its_end),
+        cmocka_unit_test(test_long_texts_are_not_counted_to_their_end),
+        cmocka_unit_test(test_long_tokens_fill_the_limit),
         cmocka_unit_test(test_counts_up_to_twice_the_limit),
         cmocka_unit_test(test_truncation),
         cmocka_unit_test(test_truncation_keeps_the_prompt),

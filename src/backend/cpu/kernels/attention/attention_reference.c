@@ -50,7 +50,8 @@ static void attend(const clef_attention_block *block, const float *query, size_t
     *maximum = highest;
 }
 
-void clef_attention_block_reference(const clef_attention_block *block) {
+void clef_attention_block_reference(const clef_attention_block *block, float *scratch) {
+    (void)scratch;
     for (size_t row = 0; row < block->rows; row++) {
         ptrdiff_t visible = block->visible + (ptrdiff_t)row * block->visible_step;
         if (visible <= 0) {
@@ -62,8 +63,7 @@ void clef_attention_block_reference(const clef_attention_block *block) {
             attend(block,
                    block->query + row * block->query_row_stride + head * block->query_head_stride,
                    keys, block->maximum + state, block->sum + state,
-                   block->total + row * block->total_row_stride +
-                       head * block->total_head_stride);
+                   block->total + row * block->total_row_stride + head * block->total_head_stride);
         }
     }
 }

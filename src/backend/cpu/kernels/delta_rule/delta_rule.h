@@ -6,8 +6,8 @@
  *   A_ij = β_i (k_i·k_j) D_ij for j < i;  (I + A) U = diag(β) V;  (I + A) W = diag(β e^G) K
  *   P_ij = (q_i·k_j) D_ij for j ≤ i;  V' = U - W S;  out = diag(e^G) Q S + P V'
  *   S ← e^{G_last} S + Σ_i e^{G_last - G_i} k_i V'_iᵀ
- * Both are the same in real arithmetic (the paper: Gated Delta Networks, section 3.3). D is always the
- * exponential of a difference: e^{G_i}·e^{-G_j} overflows.
+ * Both are the same in real arithmetic (the paper: Gated Delta Networks, section 3.3). D is always
+ * the exponential of a difference: e^{G_i}·e^{-G_j} overflows.
  *
  * A chunk begins on the grid of its sequence, so a position always meets the same sums. scratch:
  * clef_delta_scratch_floats() of the calling thread. */
@@ -21,10 +21,10 @@ typedef struct clef_delta_head {
     size_t key_stride;        /* elements between rows of query and of key */
     const float *value;       /* [rows, value_size] */
     size_t value_stride;
-    const float *g, *beta;    /* [rows] */
+    const float *g, *beta; /* [rows] */
     size_t gate_stride;
-    float *state;             /* [key_size, value_size] */
-    float *out;               /* [rows, value_size] */
+    float *state; /* [key_size, value_size] */
+    float *out;   /* [rows, value_size] */
     size_t out_stride;
     size_t rows;
     size_t key_size, value_size;
@@ -35,7 +35,7 @@ typedef void clef_delta_step_kernel(const clef_delta_head *head, float *scratch)
 
 /* Scratch of both kernels, in floats. */
 static inline size_t clef_delta_scratch_floats(size_t key_size, size_t value_size) {
-    return 64 * (64 + 64 + key_size + value_size + 4) + value_size;
+    return 64 * (2 + 64 + 64 + 2 * key_size + value_size) + value_size;
 }
 
 #endif

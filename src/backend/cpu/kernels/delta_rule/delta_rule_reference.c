@@ -23,10 +23,10 @@ static void add_scaled(float *restrict y, float factor, const float *restrict x,
 
 /* Parts of the scratch of one chunk. */
 typedef struct chunk {
-    float *a;   /* [CHUNK, CHUNK] strictly lower: β_i (k_i·k_j) D_ij */
-    float *p;   /* [CHUNK, CHUNK] lower: (q_i·k_j) D_ij */
-    float *u;   /* [rows, value_size] U, then V' */
-    float *w;   /* [rows, key_size] */
+    float *a;    /* [CHUNK, CHUNK] strictly lower: β_i (k_i·k_j) D_ij */
+    float *p;    /* [CHUNK, CHUNK] lower: (q_i·k_j) D_ij */
+    float *u;    /* [rows, value_size] U, then V' */
+    float *w;    /* [rows, key_size] */
     double *sum; /* [rows] G: in double, since differences of it are exponents */
 } chunk;
 

@@ -1,14 +1,14 @@
 /* Matrix product: y[r, n] = Σ_k x[r, k] · weight[n, k] (+ bias[n]).
  *
  * Contract of every kernel of this operation:
- * - It computes output columns [begin, end), begin a multiple of CLEF_MATMUL_PANEL, for all rows. The
- *   caller splits columns over threads, never k and never rows.
+ * - It computes output columns [begin, end), begin a multiple of CLEF_MATMUL_PANEL, for all rows.
+ * The caller splits columns over threads, never k and never rows.
  * - Order: k in blocks of CLEF_MATMUL_BLOCK, upward; one chain of multiply-adds an output inside a
  *   block, starting from 0; block sums are added to y in order, y starting from the first block's
  *   sum; the bias last. Tile shape, number of rows and edges cannot change a bit.
  * - Whether a multiply-add rounds once (fused) or twice is fixed for a level.
- * - scratch: CLEF_MATMUL_SCRATCH bytes of the calling thread, aligned to 64; the panel of weights is
- *   unpacked there once for all rows.
+ * - scratch: CLEF_MATMUL_SCRATCH bytes of the calling thread, aligned to 64; the panel of weights
+ * is unpacked there once for all rows.
  * - x and y do not overlap. */
 #ifndef CLEF_KERNELS_MATMUL_H
 #define CLEF_KERNELS_MATMUL_H

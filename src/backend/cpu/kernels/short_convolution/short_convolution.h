@@ -12,8 +12,8 @@ typedef struct clef_short_convolution {
     clef_matrix x;       /* [rows, columns] */
     const float *weight; /* [columns, taps] */
     size_t taps;
-    float *tail;         /* [taps - 1, columns] */
-    clef_matrix out;     /* [rows, columns] */
+    float *tail;     /* [taps - 1, columns] */
+    clef_matrix out; /* [rows, columns] */
 } clef_short_convolution;
 
 typedef void clef_short_convolution_kernel(const clef_short_convolution *slice, size_t begin,

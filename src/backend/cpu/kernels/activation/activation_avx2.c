@@ -1,0 +1,14 @@
+/* Element-wise functions of level avx2: the vector body on this level's vectors. */
+#include "backend/cpu/kernel_table.h"
+
+#include "backend/cpu/kernels/vector/vector_avx2.h"
+
+#include "backend/cpu/kernels/activation/activation_vector.h"
+
+void clef_swiglu_avx2(float *gate, const float *up, size_t size) {
+    swiglu(gate, up, size);
+}
+
+void clef_sigmoid_gate_avx2(float *x, const float *gate, size_t size) {
+    sigmoid_gate(x, gate, size);
+}

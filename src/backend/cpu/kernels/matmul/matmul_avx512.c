@@ -1,0 +1,10 @@
+/* Matrix product of level avx512: the vector body on this level's vectors. */
+#include "backend/cpu/kernel_table.h"
+
+#include "backend/cpu/kernels/vector/vector_avx512.h"
+
+#include "backend/cpu/kernels/matmul/matmul_vector.h"
+
+void clef_matmul_avx512(const clef_matmul *product, size_t begin, size_t end, void *scratch) {
+    multiply(product, begin, end, scratch);
+}

@@ -1,0 +1,285 @@
+/* Sums have one order: what else a call computes cannot change the bits of a result. For every
+ * level this machine has. */
+#include "kernel_case.h"
+
+#include "support.h"
+
+#include <math.h>
+
+static void for_each_level(void (*check)(const clef_kernel_table *kernels, kernel_input *input)) {
+    for (int level = 0; level < CLEF_LEVEL_COUNT; level++) {
+        if (clef_level_is_supported((clef_level)level)) {
+            clef_kernel_table kernels = clef_kernel_table_of((clef_level)level);
+            kernel_input input;
+            kernel_input_begin(&input, 77);
+            check(&kernels, &input);
+            kernel_input_end(&input);
+        }
+    }
+}
+
+static void assert_equal_bits(const float *a, const float *b, size_t count) {
+    assert_memory_equal(a, b, count * sizeof *a);
+}
+
+/* ---- matmul ---- */
+
+enum { ROWS = 65, COLUMNS = 200, DEPTH = 600 };
+
+/* Computes rows [row, row + rows) and columns [begin, end) alone and compares with the whole. */
+static void check_part(const clef_kernel_table *kernels, const clef_matmul *whole, size_t row,
+                       size_t rows, size_t begin, size_t end, float *space, void *scratch) {
+    clef_matmul part = *whole;
+    part.x = clef_matrix_rows(whole->x, row, rows);
+    part.y = (clef_matrix){space, rows, COLUMNS, COLUMNS};
+    kernels->matmul(&part, begin, end, scratch);
+    for (size_t r = 0; r < rows; r++) {
+        assert_equal_bits(space + r * COLUMNS + begin,
+                          whole->y.data + (row + r) * whole->y.stride + begin, end - begin);
+    }
+}
+
+static void check_matmul(const clef_kernel_table *kernels, kernel_input *input) {
+    void *scratch = kernel_bytes(input, KERNEL_SCRATCH, CLEF_MATMUL_SCRATCH);
+    float *space = kernel_floats(input, KERNEL_WRITE, (size_t)ROWS * COLUMNS, 0);
+    const float *wide = kernel_floats(input, KERNEL_READ, (size_t)COLUMNS * DEPTH, 1);
+    uint16_t *narrow = kernel_bytes(input, KERNEL_READ, (size_t)COLUMNS * DEPTH * 2);
+    for (size_t i = 0; i < (size_t)COLUMNS * DEPTH; i++) {
+        narrow[i] = clef_bf16_of_float(wide[i]);
+    }
+    clef_matmul whole = {
+        .x = kernel_matrix(input, KERNEL_READ, ROWS, DEPTH, DEPTH + 8, 1),
+        .bias = kernel_floats(input, KERNEL_READ, COLUMNS, 1),
+        .y = kernel_matrix(input, KERNEL_WRITE, ROWS, COLUMNS, COLUMNS + 3, 0),
+    };
+    for (size_t type = 0; type < 2; type++) {
+        whole.weight = type == 0 ? (clef_weight){wide, CLEF_DTYPE_F32, COLUMNS, DEPTH}
+                                 : (clef_weight){narrow, CLEF_DTYPE_BF16, COLUMNS, DEPTH};
+        kernels->matmul(&whole, 0, COLUMNS, scratch);
+        for (size_t row = 0; row < ROWS; row++) {
+            check_part(kernels, &whole, row, 1, 0, COLUMNS, space, scratch);
+        }
+        for (size_t rows = 2; rows <= ROWS; rows += 5) {
+            check_part(kernels, &whole, ROWS - rows, rows, 0, COLUMNS, space, scratch);
+        }
+        for (size_t begin = 0; begin < COLUMNS; begin += CLEF_MATMUL_PANEL) {
+            size_t end = begin + CLEF_MATMUL_PANEL;
+            end = end < COLUMNS ? end : COLUMNS;
+            check_part(kernels, &whole, 0, ROWS, begin, end, space, scratch);
+            check_part(kernels, &whole, 7, 13, begin, end, space, scratch);
+            check_part(kernels, &whole, 64, 1, begin, COLUMNS, space, scratch);
+        }
+    }
+}
+
+/* A matrix with the same rows but fewer outputs gives the same bits for those outputs. */
+static void check_matmul_edges(const clef_kernel_table *kernels, kernel_input *input) {
+    void *scratch = kernel_bytes(input, KERNEL_SCRATCH, CLEF_MATMUL_SCRATCH);
+    float *space = kernel_floats(input, KERNEL_WRITE, 3 * COLUMNS, 0);
+    float *whole = kernel_floats(input, KERNEL_WRITE, 3 * COLUMNS, 0);
+    clef_matrix x = kernel_matrix(input, KERNEL_READ, 3, DEPTH, DEPTH, 1);
+    clef_weight weight = {kernel_floats(input, KERNEL_READ, (size_t)COLUMNS * DEPTH, 1),
+                          CLEF_DTYPE_F32, COLUMNS, DEPTH};
+    clef_matmul product = {x, weight, NULL, {whole, 3, COLUMNS, COLUMNS}};
+    kernels->matmul(&product, 0, COLUMNS, scratch);
+    for (size_t columns = 1; columns < COLUMNS; columns += 3) {
+        clef_matmul narrow = {
+            x, clef_weight_rows(weight, 0, columns), NULL, {space, 3, columns, COLUMNS}};
+        kernels->matmul(&narrow, 0, columns, scratch);
+        for (size_t row = 0; row < 3; row++) {
+            assert_equal_bits(space + row * COLUMNS, whole + row * COLUMNS, columns);
+        }
+    }
+}
+
+static void matmul_is_the_same_for_any_rows_and_columns(void **state) {
+    (void)state;
+    for_each_level(check_matmul);
+    for_each_level(check_matmul_edges);
+}
+
+/* ---- short convolution ---- */
+
+enum { CHANNELS = 67, TAPS = 4, STEPS = 150 };
+
+static void check_convolution(const clef_kernel_table *kernels, kernel_input *input) {
+    clef_matrix x = kernel_matrix(input, KERNEL_READ, STEPS, CHANNELS, CHANNELS + 2, 2);
+    clef_matrix whole = kernel_matrix(input, KERNEL_WRITE, STEPS, CHANNELS, CHANNELS, 0);
+    clef_matrix parts = kernel_matrix(input, KERNEL_WRITE, STEPS, CHANNELS, CHANNELS, 0);
+    const float *weight = kernel_floats(input, KERNEL_READ, CHANNELS * TAPS, 1);
+    float *tail = kernel_floats(input, KERNEL_CHANGE, (TAPS - 1) * CHANNELS, 0);
+    float *other = kernel_floats(input, KERNEL_CHANGE, (TAPS - 1) * CHANNELS, 0);
+    clef_short_convolution all = {x, weight, TAPS, tail, whole};
+    kernels->short_convolution(&all, 0, CHANNELS);
+    for (size_t cut = 1; cut < STEPS; cut++) {
+        memset(other, 0, (TAPS - 1) * CHANNELS * sizeof *other);
+        clef_short_convolution first = {clef_matrix_rows(x, 0, cut), weight, TAPS, other,
+                                        clef_matrix_rows(parts, 0, cut)};
+        clef_short_convolution second = {clef_matrix_rows(x, cut, STEPS - cut), weight, TAPS, other,
+                                         clef_matrix_rows(parts, cut, STEPS - cut)};
+        size_t border = cut % CHANNELS;
+        kernels->short_convolution(&first, 0, border);
+        kernels->short_convolution(&first, border, CHANNELS);
+        kernels->short_convolution(&second, 0, CHANNELS);
+        assert_equal_bits(parts.data, whole.data, STEPS * CHANNELS);
+        assert_equal_bits(other, tail, (TAPS - 1) * CHANNELS);
+    }
+}
+
+static void convolution_is_the_same_for_any_cut(void **state) {
+    (void)state;
+    for_each_level(check_convolution);
+}
+
+/* ---- attention ---- */
+
+enum { QUERIES = 64, HEADS = 3, SIZE = 33 };
+
+typedef struct attention_case {
+    float *query, *key, *value, *maximum, *sum, *total, *scratch;
+} attention_case;
+
+/* Rows [row, row + rows) of a causal block, heads [head, head + heads), from a fresh state. */
+static void attend(const clef_kernel_table *kernels, const attention_case *c, size_t row,
+                   size_t rows, size_t head, size_t heads) {
+    for (size_t i = 0; i < rows * heads; i++) {
+        c->maximum[i] = -INFINITY;
+        c->sum[i] = 0;
+    }
+    memset(c->total, 0, rows * heads * SIZE * sizeof(float));
+    clef_attention_block block = {
+        .query = c->query + (row * HEADS + head) * SIZE,
+        .query_row_stride = (size_t)HEADS * SIZE,
+        .query_head_stride = SIZE,
+        .rows = rows,
+        .heads = heads,
+        .key = c->key,
+        .value = c->value,
+        .key_stride = SIZE,
+        .keys = 64,
+        .size = SIZE,
+        .visible = (ptrdiff_t)row + 1,
+        .visible_step = 1,
+        .scale = 0.17f,
+        .maximum = c->maximum,
+        .sum = c->sum,
+        .state_stride = heads,
+        .total = c->total,
+        .total_row_stride = heads * SIZE,
+        .total_head_stride = SIZE,
+    };
+    kernels->attention_block(&block, c->scratch);
+}
+
+static void check_attention(const clef_kernel_table *kernels, kernel_input *input) {
+    size_t queries = (size_t)QUERIES * HEADS;
+    attention_case whole = {
+        .query = kernel_floats(input, KERNEL_READ, queries * SIZE, 2),
+        .key = kernel_floats(input, KERNEL_READ, 64 * SIZE, 2),
+        .value = kernel_floats(input, KERNEL_READ, 64 * SIZE, 2),
+        .maximum = kernel_floats(input, KERNEL_WRITE, queries, 0),
+        .sum = kernel_floats(input, KERNEL_WRITE, queries, 0),
+        .total = kernel_floats(input, KERNEL_WRITE, queries * SIZE, 0),
+        .scratch = kernel_bytes(input, KERNEL_SCRATCH,
+                                clef_attention_scratch_floats(SIZE) * sizeof(float)),
+    };
+    attention_case part = whole;
+    part.maximum = kernel_floats(input, KERNEL_WRITE, queries, 0);
+    part.sum = kernel_floats(input, KERNEL_WRITE, queries, 0);
+    part.total = kernel_floats(input, KERNEL_WRITE, queries * SIZE, 0);
+    attend(kernels, &whole, 0, QUERIES, 0, HEADS);
+    for (size_t row = 0; row < QUERIES; row++) {
+        for (size_t head = 0; head < HEADS; head++) {
+            size_t at = row * HEADS + head;
+            attend(kernels, &part, row, 1, head, 1);
+            assert_equal_bits(part.maximum, whole.maximum + at, 1);
+            assert_equal_bits(part.sum, whole.sum + at, 1);
+            assert_equal_bits(part.total, whole.total + at * SIZE, SIZE);
+        }
+    }
+    for (size_t rows = 2; rows <= QUERIES; rows += 7) {
+        size_t at = (QUERIES - rows) * HEADS;
+        attend(kernels, &part, QUERIES - rows, rows, 0, HEADS);
+        assert_equal_bits(part.sum, whole.sum + at, rows * HEADS);
+        assert_equal_bits(part.total, whole.total + at * SIZE, rows * HEADS * SIZE);
+    }
+}
+
+static void attention_is_the_same_for_any_rows_and_heads(void **state) {
+    (void)state;
+    for_each_level(check_attention);
+}
+
+/* ---- delta rule ---- */
+
+/* Outputs of the first rows of a chunk do not depend on the rows behind them. */
+static void check_delta(const clef_kernel_table *kernels, kernel_input *input) {
+    enum { KEY = 24, VALUE = 17, CHUNK = 64 };
+    float *state = kernel_floats(input, KERNEL_CHANGE, KEY * VALUE, 0);
+    float *whole = kernel_floats(input, KERNEL_WRITE, CHUNK * VALUE, 0);
+    float *part = kernel_floats(input, KERNEL_WRITE, CHUNK * VALUE, 0);
+    float *scratch =
+        kernel_bytes(input, KERNEL_SCRATCH, clef_delta_scratch_floats(KEY, VALUE) * sizeof(float));
+    float *g = kernel_floats(input, KERNEL_READ, CHUNK, 0.4);
+    for (size_t i = 0; i < CHUNK; i++) {
+        g[i] = -fabsf(g[i]);
+    }
+    clef_delta_head head = {.query = kernel_floats(input, KERNEL_READ, CHUNK * KEY, 0.2),
+                            .key = kernel_floats(input, KERNEL_READ, CHUNK * KEY, 0.2),
+                            .key_stride = KEY,
+                            .value = kernel_floats(input, KERNEL_READ, CHUNK * VALUE, 1),
+                            .value_stride = VALUE,
+                            .g = g,
+                            .beta = kernel_floats(input, KERNEL_READ, CHUNK, 0.9),
+                            .gate_stride = 1,
+                            .state = state,
+                            .out = whole,
+                            .out_stride = VALUE,
+                            .rows = CHUNK,
+                            .key_size = KEY,
+                            .value_size = VALUE};
+    kernels->delta_chunk(&head, scratch);
+    head.out = part;
+    for (size_t rows = 1; rows < CHUNK; rows++) {
+        memset(state, 0, KEY * VALUE * sizeof *state);
+        head.rows = rows;
+        kernels->delta_chunk(&head, scratch);
+        assert_equal_bits(part, whole, rows * VALUE);
+    }
+}
+
+static void delta_rows_do_not_depend_on_rows_behind(void **state) {
+    (void)state;
+    for_each_level(check_delta);
+}
+
+/* ---- sums of spans ---- */
+
+static void check_sums(const clef_kernel_table *kernels, kernel_input *input) {
+    enum { WIDTH = 67, COUNT = 90 };
+    clef_matrix x = kernel_matrix(input, KERNEL_READ, COUNT, WIDTH, WIDTH, 5);
+    double whole[WIDTH] = {0};
+    kernels->sum_rows(x, whole);
+    for (size_t cut = 1; cut < COUNT; cut++) {
+        double parts[WIDTH] = {0};
+        kernels->sum_rows(clef_matrix_rows(x, 0, cut), parts);
+        kernels->sum_rows(clef_matrix_rows(x, cut, COUNT - cut), parts);
+        assert_memory_equal(parts, whole, sizeof whole);
+    }
+}
+
+static void sums_are_the_same_for_any_cut(void **state) {
+    (void)state;
+    for_each_level(check_sums);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(matmul_is_the_same_for_any_rows_and_columns),
+        cmocka_unit_test(convolution_is_the_same_for_any_cut),
+        cmocka_unit_test(attention_is_the_same_for_any_rows_and_heads),
+        cmocka_unit_test(delta_rows_do_not_depend_on_rows_behind),
+        cmocka_unit_test(sums_are_the_same_for_any_cut),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -24,14 +24,12 @@ ANYWHERE = "complex.h ctype.h errno.h float.h inttypes.h limits.h math.h stdalig
 SYSTEM_HEADERS: dict[str, tuple[str, ...]] = {
     **{name: ("*",) for name in ANYWHERE.split()},
     **{name: ("src/base/*", "src/cli/*", "tests/*") for name in
-       "fcntl.h sched.h unistd.h sys/mman.h sys/resource.h sys/stat.h sys/types.h sys/wait.h".split()},
+       "fcntl.h sched.h unistd.h sys/mman.h sys/resource.h sys/types.h sys/wait.h".split()},
     **{name: ("src/cli/*", "tests/*") for name in "signal.h locale.h getopt.h poll.h sys/ioctl.h".split()},
-    "dirent.h": ("src/base/*", "src/weights/*", "src/cli/*", "tests/*"),
+    **{name: ("tests/*",) for name in "pthread.h setjmp.h cmocka.h dlfcn.h sys/socket.h sys/un.h".split()},
+    "stdatomic.h": ("src/base/*", "src/engine/*", "tests/*"),
+    **{name: ("src/base/*", "src/weights/*", "src/cli/*", "tests/*") for name in "dirent.h sys/stat.h".split()},
     "omp.h": ("src/base/parallel.c", "tests/*"),
-    "pthread.h": ("tests/*",),
-    "setjmp.h": ("tests/*",),
-    "cmocka.h": ("tests/*",),
-    "dlfcn.h": ("tests/*",),
     "cpuid.h": ("src/backend/cpu/cpu_levels.c",),
     "clef/status.h": ("src/base/*", "src/engine/*", "src/cli/*", "include/*", "tests/*", "examples/*"),
     "clef/clef.h": ("src/engine/*", "src/cli/*", "tests/*", "examples/*"),

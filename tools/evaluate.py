@@ -69,7 +69,7 @@ def ask(program: Path, model: Path, made: list[dict[str, Any]]) -> Iterator[dict
                 file.write(json.dumps(body, ensure_ascii=False) + "\n")
         command = [str(program), "ask", "--batch", "--output", "raw", "--model", str(model), str(requests)]
         done = subprocess.run(command, stdout=subprocess.PIPE, encoding="utf-8")
-    lines = done.stdout.splitlines()
+    lines = done.stdout.removesuffix("\n").split("\n")
     if done.returncode != 0 or len(lines) != len(made):
         failed = next((line for line in lines if '"error"' in line), "")
         sys.exit(f"{' '.join(command)}: status {done.returncode}, {len(lines)} answers to {len(made)} requests {failed}")

@@ -40,20 +40,23 @@ static bool is_type(const clef_answer_question *question, const char *type) {
     return strcmp(question->type, type) == 0;
 }
 
+/* An id is shown as it is; the empty one must not look like nothing. */
+static clef_text show_id(const char *id, size_t bytes) {
+    return bytes > 0 ? (clef_text){id, bytes} : CLEF_TEXT("\"\"");
+}
+
 /* "billing", "true", "1.82 (Today)". */
 static clef_text format_answer(answer_table *table, uint32_t index,
                                const clef_answer_question *question) {
     clef_answer_option best;
     clef_buffer_clear(&table->scratch);
     if (clef_answer_option_at(table->answer, index, question->best, &best)) {
-        clef_text id = {best.id, best.id_bytes};
-        clef_text label = {best.label, best.label_bytes};
         if (is_type(question, "score")) {
             clef_buffer_append_format(&table->scratch, "%.2f (", question->score);
-            clef_buffer_append_text(&table->scratch, label);
+            clef_buffer_append(&table->scratch, best.label, best.label_bytes);
             clef_buffer_append_byte(&table->scratch, ')');
         } else {
-            clef_buffer_append_text(&table->scratch, id);
+            clef_buffer_append_text(&table->scratch, show_id(best.id, best.id_bytes));
         }
     }
     return clef_buffer_text(&table->scratch);
@@ -63,7 +66,7 @@ static clef_text format_answer(answer_table *table, uint32_t index,
 static clef_text format_name(answer_table *table, const clef_answer_question *question,
                              const clef_answer_option *option) {
     clef_buffer_clear(&table->scratch);
-    clef_buffer_append(&table->scratch, option->id, option->id_bytes);
+    clef_buffer_append_text(&table->scratch, show_id(option->id, option->id_bytes));
     if (is_type(question, "score")) {
         clef_buffer_append_byte(&table->scratch, ' ');
         clef_buffer_append(&table->scratch, option->label, option->label_bytes);
@@ -84,7 +87,7 @@ static void measure_texts(answer_table *table) {
     bool is_utf8 = table->terminal->is_utf8;
     clef_answer_question question;
     for (uint32_t i = 0; clef_answer_question_at(table->answer, i, &question); i += 1) {
-        clef_text id = {question.id, question.id_bytes};
+        clef_text id = show_id(question.id, question.id_bytes);
         table->id_cells = most(table->id_cells, clef_display_width(id, is_utf8));
         clef_text answer = format_answer(table, i, &question);
         table->answer_cells = most(table->answer_cells, clef_display_width(answer, is_utf8));
@@ -132,17 +135,21 @@ static void append_colour(const answer_table *table, const char *code) {
 #define DIM   "\x1b[2m"
 #define PLAIN "\x1b[0m"
 
-/* A bar of `probability` times bar_cells, in eighths of a cell where the terminal has them. */
-static void append_bar(answer_table *table, double probability) {
-    clef_buffer *out = table->out;
+static size_t count_eighths(const answer_table *table, double probability) {
     double share = probability < 0.0 ? 0.0 : probability > 1.0 ? 1.0 : probability;
-    size_t eighths = (size_t)(share * (double)(8 * table->bar_cells) + 0.5);
+    return (size_t)(share * (double)(8 * table->bar_cells) + 0.5);
+}
+
+/* Appends a bar in eighths of a cell, where the terminal has them; returns the cells used. */
+static size_t append_bar(answer_table *table, size_t eighths) {
+    clef_buffer *out = table->out;
+    bool is_utf8 = table->terminal->is_utf8;
     size_t used = eighths / 8;
     append_colour(table, CYAN);
     for (size_t i = 0; i < used; i += 1) {
-        clef_buffer_append_string(out, table->terminal->is_utf8 ? "\xe2\x96\x88" : "#");
+        clef_buffer_append_string(out, is_utf8 ? "\xe2\x96\x88" : "#");
     }
-    if (eighths % 8 > 0 && table->terminal->is_utf8) {
+    if (eighths % 8 > 0 && is_utf8) {
         /* U+258F is one eighth, U+2589 seven. */
         const char part[3] = {'\xe2', '\x96', (char)(0x90 - (int)(eighths % 8))};
         clef_buffer_append(out, part, sizeof part);
@@ -152,33 +159,36 @@ static void append_bar(answer_table *table, double probability) {
         used += 1;
     }
     append_colour(table, PLAIN);
-    if (table->label_cells > 0) {
-        clef_display_append_blanks(out, table->bar_cells - used + GAP);
+    return used;
+}
+
+/* The bar and the label behind the probability; nothing, not even blanks, when both are empty. */
+static void append_bar_and_label(answer_table *table, double probability, clef_text label) {
+    size_t eighths = count_eighths(table, probability);
+    bool has_label = table->label_cells > 0 && label.length > 0;
+    if (table->bar_cells == 0 || (eighths == 0 && !has_label)) {
+        return;
+    }
+    clef_buffer_append_byte(table->out, ' ');
+    size_t used = append_bar(table, eighths);
+    if (has_label) {
+        clef_display_append_blanks(table->out, table->bar_cells - used + GAP);
+        append_colour(table, DIM);
+        clef_display_append(table->out, label, table->label_cells, table->terminal->is_utf8);
+        append_colour(table, PLAIN);
     }
 }
 
 static void append_option(answer_table *table, const clef_answer_question *question,
                           const clef_answer_option *option, bool is_best) {
     clef_buffer *out = table->out;
-    bool is_utf8 = table->terminal->is_utf8;
     append_colour(table, is_best ? BOLD GREEN : "");
     clef_buffer_append_string(out, is_best ? "  > " : "    ");
     clef_display_append_column(out, format_name(table, question, option), table->name_cells,
-                               is_utf8);
+                               table->terminal->is_utf8);
     clef_buffer_append_format(out, " %.4f", (double)option->probability);
     append_colour(table, is_best ? PLAIN : "");
-    if (table->bar_cells > 0) {
-        clef_buffer_append_byte(out, ' ');
-        append_bar(table, (double)option->probability);
-    }
-    if (table->label_cells > 0) {
-        append_colour(table, DIM);
-        clef_display_append(out, find_label(question, option), table->label_cells, is_utf8);
-        append_colour(table, PLAIN);
-    }
-    while (out->length > 0 && out->bytes[out->length - 1] == ' ') {
-        out->length -= 1;
-    }
+    append_bar_and_label(table, (double)option->probability, find_label(question, option));
     clef_buffer_append_byte(out, '\n');
 }
 
@@ -194,7 +204,7 @@ static void append_question(answer_table *table, uint32_t index,
     clef_buffer *out = table->out;
     bool is_utf8 = table->terminal->is_utf8;
     size_t columns = table->terminal->columns;
-    clef_text id = {question->id, question->id_bytes};
+    clef_text id = show_id(question->id, question->id_bytes);
     double confidence = find_confidence(table, question);
     append_colour(table, BOLD);
     if (table->is_stacked) {

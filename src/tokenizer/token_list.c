@@ -14,9 +14,8 @@ clef_status clef_token_list_reserve(clef_token_list *list, size_t more, clef_err
         return clef_fail_memory(error, SIZE_MAX, "the token list");
     }
     size_t capacity = list->capacity < FIRST_CAPACITY ? FIRST_CAPACITY : list->capacity;
-    while (capacity < needed) {
-        capacity = capacity > needed / 2 ? needed : capacity * 2;
-    }
+    capacity = capacity <= SIZE_MAX / 2 ? capacity * 2 : needed;
+    capacity = capacity < needed ? needed : capacity;
     uint32_t *ids = clef_reallocate(list->ids, capacity, sizeof *ids);
     if (ids == NULL) {
         return clef_fail_memory(error, capacity, "the token list");

@@ -167,7 +167,7 @@ static void run(kernel_function *kernel, kernel_input *input) {
     ((clef_attention_block_kernel *)kernel)(&a->block, a->scratch);
 }
 
-const kernel_contract contract_of_clef_attention_block_kernel = {
+const kernel_contract contract_of_attention_block = {
     .input_count = 5 * 2 * 7 * 7 * 4,
     .draw = draw,
     .timing_count = 4,

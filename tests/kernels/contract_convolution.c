@@ -83,7 +83,7 @@ static void run(kernel_function *kernel, kernel_input *input) {
     ((clef_short_convolution_kernel *)kernel)(&a->slice, a->begin, a->end);
 }
 
-const kernel_contract contract_of_clef_short_convolution_kernel = {
+const kernel_contract contract_of_short_convolution = {
     .input_count = 8 * 9 * 4 * 2,
     .draw = draw,
     .timing_count = 2,

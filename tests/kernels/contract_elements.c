@@ -75,7 +75,7 @@ static void run_swiglu(kernel_function *kernel, kernel_input *input) {
     ((clef_swiglu_kernel *)kernel)(a->x, a->u, a->size);
 }
 
-const kernel_contract contract_of_clef_swiglu_kernel = {INPUT_COUNT, draw_swiglu,   TIMING_COUNT,
+const kernel_contract contract_of_swiglu = {INPUT_COUNT, draw_swiglu,   TIMING_COUNT,
                                                         time_swiglu, expect_swiglu, run_swiglu};
 
 /* ---- gelu ---- */
@@ -104,7 +104,7 @@ static void run_gelu(kernel_function *kernel, kernel_input *input) {
     ((clef_gelu_kernel *)kernel)(a->x, a->size);
 }
 
-const kernel_contract contract_of_clef_gelu_kernel = {INPUT_COUNT, draw_gelu,   TIMING_COUNT,
+const kernel_contract contract_of_gelu = {INPUT_COUNT, draw_gelu,   TIMING_COUNT,
                                                       time_gelu,   expect_gelu, run_gelu};
 
 /* ---- sigmoid_gate ---- */
@@ -134,7 +134,7 @@ static void run_sigmoid(kernel_function *kernel, kernel_input *input) {
     ((clef_sigmoid_gate_kernel *)kernel)(a->x, a->u, a->size);
 }
 
-const kernel_contract contract_of_clef_sigmoid_gate_kernel = {
+const kernel_contract contract_of_sigmoid_gate = {
     INPUT_COUNT, draw_sigmoid, TIMING_COUNT, time_sigmoid, expect_sigmoid, run_sigmoid};
 
 /* ---- delta_gates ---- */
@@ -176,7 +176,7 @@ static void run_gates(kernel_function *kernel, kernel_input *input) {
     ((clef_delta_gates_kernel *)kernel)(a->x, a->y, a->u, a->v, a->size);
 }
 
-const kernel_contract contract_of_clef_delta_gates_kernel = {
+const kernel_contract contract_of_delta_gates = {
     INPUT_COUNT, draw_gates, TIMING_COUNT, time_gates, expect_gates, run_gates};
 
 /* ---- rotary ---- */
@@ -229,5 +229,5 @@ static void run_rotary(kernel_function *kernel, kernel_input *input) {
     ((clef_rotary_kernel *)kernel)(a->x, a->u, a->v, a->size);
 }
 
-const kernel_contract contract_of_clef_rotary_kernel = {
+const kernel_contract contract_of_rotary = {
     sizeof sizes / sizeof sizes[0] * 4, draw_rotary, 1, time_rotary, expect_rotary, run_rotary};

@@ -128,7 +128,7 @@ static void run(kernel_function *kernel, kernel_input *input) {
     ((clef_matmul_kernel *)kernel)(&a->product, a->begin, a->end, a->scratch);
 }
 
-const kernel_contract contract_of_clef_matmul_kernel = {
+const kernel_contract contract_of_matmul = {
     .input_count = INPUT_COUNT,
     .draw = draw,
     .timing_count = 3 * 4 * 3,

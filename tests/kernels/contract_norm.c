@@ -89,7 +89,7 @@ static void run_rms(kernel_function *kernel, kernel_input *input) {
     ((clef_rms_norm_kernel *)kernel)(a->x, a->weight, a->epsilon, a->size, a->out);
 }
 
-const kernel_contract contract_of_clef_rms_norm_kernel = {INPUT_COUNT, draw_rms,   TIMING_COUNT,
+const kernel_contract contract_of_rms_norm = {INPUT_COUNT, draw_rms,   TIMING_COUNT,
                                                           time_rms,    expect_rms, run_rms};
 
 /* ---- layer_norm ---- */
@@ -132,7 +132,7 @@ static void run_layer(kernel_function *kernel, kernel_input *input) {
     ((clef_layer_norm_kernel *)kernel)(a->x, a->weight, a->bias, a->epsilon, a->size, a->out);
 }
 
-const kernel_contract contract_of_clef_layer_norm_kernel = {INPUT_COUNT, draw_layer,   TIMING_COUNT,
+const kernel_contract contract_of_layer_norm = {INPUT_COUNT, draw_layer,   TIMING_COUNT,
                                                             time_layer,  expect_layer, run_layer};
 
 /* ---- l2_norm ---- */
@@ -159,7 +159,7 @@ static void run_l2(kernel_function *kernel, kernel_input *input) {
     ((clef_l2_norm_kernel *)kernel)(a->x, a->epsilon, a->scale, a->size);
 }
 
-const kernel_contract contract_of_clef_l2_norm_kernel = {INPUT_COUNT, draw_l2,   TIMING_COUNT,
+const kernel_contract contract_of_l2_norm = {INPUT_COUNT, draw_l2,   TIMING_COUNT,
                                                          time_l2,     expect_l2, run_l2};
 
 /* ---- gated_norm ---- */
@@ -193,5 +193,5 @@ static void run_gated(kernel_function *kernel, kernel_input *input) {
     ((clef_gated_norm_kernel *)kernel)(a->x, a->weight, a->epsilon, a->gate, a->size);
 }
 
-const kernel_contract contract_of_clef_gated_norm_kernel = {INPUT_COUNT, draw_gated,   TIMING_COUNT,
+const kernel_contract contract_of_gated_norm = {INPUT_COUNT, draw_gated,   TIMING_COUNT,
                                                             time_gated,  expect_gated, run_gated};

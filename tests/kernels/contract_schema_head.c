@@ -69,7 +69,7 @@ static void run_sum(kernel_function *kernel, kernel_input *input) {
     ((clef_sum_rows_kernel *)kernel)(a->x, a->total);
 }
 
-const kernel_contract contract_of_clef_sum_rows_kernel = {SIZE_COUNT, draw_sum,   2,
+const kernel_contract contract_of_sum_rows = {SIZE_COUNT, draw_sum,   2,
                                                           time_sum,   expect_sum, run_sum};
 
 /* ---- summarise ---- */
@@ -126,7 +126,7 @@ static void run_summary(kernel_function *kernel, kernel_input *input) {
     ((clef_summarise_kernel *)kernel)(a->x, a->b, a->out);
 }
 
-const kernel_contract contract_of_clef_summarise_kernel = {
+const kernel_contract contract_of_summarise = {
     SIZE_COUNT, draw_summary, 2, time_summary, expect_summary, run_summary};
 
 /* ---- cosine ---- */
@@ -168,7 +168,7 @@ static void run_cosine(kernel_function *kernel, kernel_input *input) {
     *a->out = ((clef_cosine_kernel *)kernel)(a->a, a->b, a->x.columns, a->floor);
 }
 
-const kernel_contract contract_of_clef_cosine_kernel = {11 * 3,      draw_cosine,   2,
+const kernel_contract contract_of_cosine = {11 * 3,      draw_cosine,   2,
                                                         time_cosine, expect_cosine, run_cosine};
 
 /* ---- pair_features ---- */
@@ -212,5 +212,5 @@ static void run_pair(kernel_function *kernel, kernel_input *input) {
     ((clef_pair_features_kernel *)kernel)(a->a, a->b, a->x.columns, a->out);
 }
 
-const kernel_contract contract_of_clef_pair_features_kernel = {11,        draw_pair,   1,
+const kernel_contract contract_of_pair_features = {11,        draw_pair,   1,
                                                                time_pair, expect_pair, run_pair};

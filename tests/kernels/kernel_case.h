@@ -61,8 +61,8 @@ typedef struct kernel_contract {
     void (*run)(kernel_function *kernel, kernel_input *input);
 } kernel_contract;
 
-/* Every contract of the list: contract_of_clef_matmul_kernel, … */
-#define CLEF_OPERATION(operation, type) extern const kernel_contract contract_of_##type;
+/* Every contract of the list: contract_of_matmul, … */
+#define CLEF_OPERATION(operation, type) extern const kernel_contract contract_of_##operation;
 #include "backend/cpu/kernels.def"
 
 /* ---- drawing ---- */
@@ -89,8 +89,8 @@ clef_matrix kernel_matrix(kernel_input *input, kernel_use use, size_t rows, size
 
 /* ---- checking ---- */
 
-/* Errors below are no errors: what a polynomial may flush to zero. */
-#define KERNEL_NEGLIGIBLE 1e-30
+/* Added to magnitudes: numbers this small may as well be zero, as in a polynomial with a clamp. */
+#define KERNEL_NEGLIGIBLE 1e-24
 
 /* One unit in the last place of fp32. */
 #define KERNEL_EPSILON 0x1p-23

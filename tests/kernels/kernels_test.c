@@ -26,7 +26,7 @@ enum {
 };
 
 static const kernel_contract *const contracts[OPERATION_COUNT] = {
-#define CLEF_OPERATION(operation, type) &contract_of_##type,
+#define CLEF_OPERATION(operation, type) &contract_of_##operation,
 #include "backend/cpu/kernels.def"
 };
 

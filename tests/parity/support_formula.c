@@ -148,7 +148,8 @@ clef_weight formula_weight(const clef_json *entry, clef_arena *arena) {
     assert_non_null(bits);
     double sum = fill_formula(&formula, 0, formula.rows * formula.columns, bits);
     check_values(entry, &formula, bits, sum);
-    return (clef_weight){bits, CLEF_DTYPE_BF16, formula.rows, formula.columns};
+    return (clef_weight){
+        .data = bits, .dtype = CLEF_DTYPE_BF16, .rows = formula.rows, .columns = formula.columns};
 }
 
 float *formula_floats(const clef_json *entry, clef_arena *arena) {

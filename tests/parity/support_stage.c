@@ -11,7 +11,8 @@ clef_model *open_tiny_model(void) {
     clef_runtime *runtime = NULL;
     clef_model *model = NULL;
     assert_ok(clef_runtime_create(NULL, &runtime, &error), &error);
-    assert_ok(clef_model_open(runtime, fixture("tiny-random/release"), NULL, &model, &error),
+    clef_model_options options = {.precision = CLEF_PRECISION_F32};
+    assert_ok(clef_model_open(runtime, fixture("tiny-random/release"), &options, &model, &error),
               &error);
     clef_runtime_close(runtime);
     return model;

@@ -20,7 +20,7 @@ typedef struct test_stage {
     clef_span_part *parts; /* [row_limit + 1] */
 } test_stage;
 
-/* The random model of awkward size. Closed with clef_model_close. */
+/* The random model of awkward size, in fp32. Closed with clef_model_close. */
 clef_model *open_tiny_model(void);
 
 /* Steps of at most row_limit rows. level NULL: the best there is. */

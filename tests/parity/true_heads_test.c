@@ -148,7 +148,8 @@ static void make_output_table(one_head *of) {
         fill_formula(&formula, token * columns, columns, table + row * columns);
         of->tokens[row] = row;
     }
-    of->network.output = (clef_weight){table, CLEF_DTYPE_BF16, ids->count, columns};
+    of->network.output = (clef_weight){
+        .data = table, .dtype = CLEF_DTYPE_BF16, .rows = ids->count, .columns = columns};
 }
 
 static void make_network(one_head *of) {

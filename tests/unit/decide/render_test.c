@@ -43,6 +43,7 @@ static void check_rendered_line(void *context, size_t number, clef_text line) {
     if (!clef_text_equals(text, clef_buffer_text(&expected))) {
         fail_msg("line %zu: %s", number, rendered.bytes);
     }
+    assert_true(clef_render_least(value, SIZE_MAX) <= text.length);
     ++*(int *)context;
     clef_buffer_release(&json);
     clef_buffer_release(&expected);
@@ -149,6 +150,35 @@ static void test_echoed_numbers_stay_json(void **state) {
     assert_echoed(digits, digits);
 }
 
+static void test_least_counts_texts_and_keys(void **state) {
+    (void)state;
+    static const struct {
+        const char *json;
+        size_t least;
+    } rows[] = {{"\"abc\"", 3},
+                {"\"\"", 0},
+                {"1.000000000000", 1},
+                {"[]", 1},
+                {"[\"ab\",[1]]", 5},
+                {"{\"key\":\"ab\"}", 6},
+                {"{\"a\":{\"b\":{}}}", 5},
+                {"null", 1}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        clef_arena arena = {0};
+        const clef_json *value = parse_json(clef_text_of(rows[i].json), &arena);
+        assert_int_equal(clef_render_least(value, SIZE_MAX), rows[i].least);
+        clef_arena_release(&arena);
+    }
+    /* A member's own key is not part of its text, nor are the members behind it. */
+    clef_arena arena = {0};
+    const clef_json *object = parse_json(CLEF_TEXT("{\"long key\":\"ab\",\"c\":\"d\"}"), &arena);
+    assert_int_equal(clef_render_least(object->first, SIZE_MAX), 2);
+    /* Counting ends early. */
+    const clef_json *list = parse_json(CLEF_TEXT("[\"0123456789\",\"0123456789\"]"), &arena);
+    assert_int_equal(clef_render_least(list, 5), 11);
+    clef_arena_release(&arena);
+}
+
 /* A value in a list is followed by a sibling that is not part of it. */
 static void test_echo_ends_with_its_value(void **state) {
     (void)state;
@@ -203,6 +233,7 @@ int main(void) {
         cmocka_unit_test(test_options),
         cmocka_unit_test(test_echoes_keep_the_order_of_keys),
         cmocka_unit_test(test_echoed_numbers_stay_json),
+        cmocka_unit_test(test_least_counts_texts_and_keys),
         cmocka_unit_test(test_echo_ends_with_its_value),
         cmocka_unit_test(test_deepest_value),
         cmocka_unit_test(test_counts),

@@ -62,7 +62,11 @@ typedef struct clef_operations {
     /* out[r] = table[ids[r]], widened. */
     void (*embed)(clef_backend *, clef_weight table, const uint32_t *ids, clef_matrix out);
 
-    /* out = x · weightᵀ (+ bias[rows of weight], when not NULL). */
+    /* Takes memory for products with rounded inputs of at most `rows` × `columns`; called once,
+     * before the first of them. CLEF_OUT_OF_MEMORY. */
+    clef_status (*reserve)(clef_backend *, size_t rows, size_t columns, clef_error *error);
+
+    /* out = x · weightᵀ (+ bias[rows of weight], when not NULL), in the weight's arithmetic. */
     void (*linear)(clef_backend *, clef_matrix x, clef_weight weight, const float *bias,
                    clef_matrix out);
 

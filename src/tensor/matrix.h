@@ -40,9 +40,9 @@ typedef struct clef_weight {
     size_t group;        /* columns that share a factor */
 } clef_weight;
 
-/* Bytes from one stored row to the next. 4-bit rows hold blocks of 32 columns in 16 bytes: byte i has
- * column i in its low and column i + 16 in its high half, each as value + 8; the last block is filled
- * up with zeros. */
+/* Bytes from one stored row to the next. 4-bit rows hold blocks of 32 columns in 16 bytes: byte i
+ * has column i in its low and column i + 16 in its high half, each as value + 8; the last block is
+ * filled up with zeros. */
 static inline size_t clef_weight_row_bytes(clef_weight weight) {
     return weight.dtype == CLEF_DTYPE_U8 ? (weight.columns + 31) / 32 * 16
                                          : weight.columns * clef_dtype_bytes(weight.dtype);
@@ -70,6 +70,9 @@ static inline clef_weight clef_weight_rows(clef_weight weight, size_t first, siz
     weight.rows = rows;
     return weight;
 }
+
+/* Widens columns [begin, begin + count) of one row to fp32; quantised values times their scales. */
+void clef_weight_widen(clef_weight weight, size_t row, size_t begin, size_t count, float *out);
 
 /* A matrix seen as heads of equal size, side by side. */
 static inline clef_heads clef_matrix_heads(clef_matrix matrix, size_t heads) {

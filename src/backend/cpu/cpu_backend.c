@@ -9,11 +9,14 @@
 static void destroy(clef_backend *backend) {
     clef_cpu_backend *cpu = (clef_cpu_backend *)backend;
     clef_release(cpu->scratch);
+    clef_release(cpu->rounded_values);
+    clef_release(cpu->rounded_scales);
     clef_release(cpu);
 }
 
 static const clef_operations operations = {
     .embed = clef_cpu_embed,
+    .reserve = clef_cpu_reserve,
     .linear = clef_cpu_linear,
     .add = clef_cpu_add,
     .rms_norm = clef_cpu_rms_norm,

@@ -11,8 +11,11 @@ typedef struct clef_cpu_backend {
     clef_kernel_table kernels;
     clef_level level;
     char levels[128];
-    size_t scratch_bytes;   /* of one thread */
-    unsigned char *scratch; /* owned; [thread_count, scratch_bytes], aligned to 64 */
+    size_t scratch_bytes;                 /* of one thread */
+    unsigned char *scratch;               /* owned; [thread_count, scratch_bytes], aligned to 64 */
+    size_t rounded_rows, rounded_columns; /* what the two below hold */
+    void *rounded_values;                 /* owned; inputs rounded for a product */
+    float *rounded_scales;                /* owned */
 } clef_cpu_backend;
 
 /* Scratch of one thread. */
@@ -51,6 +54,7 @@ void clef_cpu_gated_norm(clef_backend *, clef_heads x, const float *weight, floa
                          clef_heads gate);
 
 /* The matrix product (cpu_linear.c). */
+clef_status clef_cpu_reserve(clef_backend *, size_t rows, size_t columns, clef_error *error);
 void clef_cpu_linear(clef_backend *, clef_matrix x, clef_weight weight, const float *bias,
                      clef_matrix out);
 

@@ -31,7 +31,6 @@ void clef_cpu_sum_spans(clef_backend *backend, clef_matrix x, const clef_span_pa
 void clef_cpu_mean_rows(clef_backend *backend, clef_weight table, const uint32_t *ids, size_t count,
                         float *out) {
     (void)backend;
-    size_t bytes = table.columns * clef_dtype_bytes(table.dtype);
     /* Columns in blocks, so that sums in double need no memory of their own. */
     enum { BLOCK = 256 };
     for (size_t begin = 0; begin < table.columns; begin += BLOCK) {
@@ -40,9 +39,7 @@ void clef_cpu_mean_rows(clef_backend *backend, clef_weight table, const uint32_t
         size_t left = table.columns - begin;
         size_t columns = left < BLOCK ? left : BLOCK;
         for (size_t i = 0; i < count; i++) {
-            const char *data =
-                (const char *)table.data + ids[i] * bytes + begin * clef_dtype_bytes(table.dtype);
-            clef_widen(table.dtype, data, columns, row);
+            clef_weight_widen(table, ids[i], begin, columns, row);
             for (size_t c = 0; c < columns; c++) {
                 sums[c] += row[c];
             }

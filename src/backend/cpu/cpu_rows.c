@@ -42,9 +42,7 @@ static float *head_of(clef_heads heads, size_t row, size_t head) {
 }
 
 static void embed_row(const row_work *work, size_t row) {
-    size_t bytes = work->table.columns * clef_dtype_bytes(work->table.dtype);
-    clef_widen(work->table.dtype, (const char *)work->table.data + work->ids[row] * bytes,
-               work->table.columns, row_of(work->out, row));
+    clef_weight_widen(work->table, work->ids[row], 0, work->table.columns, row_of(work->out, row));
 }
 
 void clef_cpu_embed(clef_backend *backend, clef_weight table, const uint32_t *ids,

@@ -12,7 +12,7 @@
 /* panel[k][WIDE] from weight rows first … first + WIDE - 1; zeros behind the last row. */
 static void unpack_panel(clef_weight weight, size_t first, size_t k_begin, size_t k_count,
                          float *panel) {
-    size_t row_bytes = clef_weight_row_bytes(weight);
+    size_t row_bytes = weight.columns * clef_dtype_bytes(weight.dtype);
     for (size_t n = 0; n < WIDE; n += LANES) {
         for (size_t k = 0; k < k_count; k += LANES) {
             vec square[LANES];

@@ -9,10 +9,12 @@ build=${1:?the build folder}
 seconds=${2:?seconds for each target}
 seeds=$(cd "$(dirname "$0")/../tests/fuzz" && pwd)/corpus
 status=0
+count=0
 mkdir -p "$build/artifacts"
 for program in "$build"/tests/fuzz/fuzz_*; do
     { [ -f "$program" ] && [ -x "$program" ]; } || continue
     target=$(basename "$program")
+    count=$((count + 1))
     mkdir -p "$build/corpus/$target"
     limit="-max_total_time=$seconds"
     [ "$seconds" -gt 0 ] || limit="-runs=0"
@@ -29,4 +31,8 @@ for program in "$build"/tests/fuzz/fuzz_*; do
         status=1
     fi
 done
+if [ "$count" -eq 0 ]; then
+    echo "$build/tests/fuzz holds no fuzz target" >&2
+    exit 1
+fi
 exit $status

@@ -59,6 +59,8 @@ CLEF_API const char *clef_runtime_levels(const clef_runtime *runtime);
 typedef enum clef_precision {
     CLEF_PRECISION_AUTO, /* the best this machine supports; today f32 */
     CLEF_PRECISION_F32,  /* weights widened exactly, fp32 everywhere */
+    CLEF_PRECISION_BF16, /* inputs of the backbone's matrix products rounded to bfloat16, fp32 sums;
+                            norms, softmax, delta rule and joint head in fp32 */
 } clef_precision;
 
 typedef struct clef_model_options {
@@ -75,7 +77,8 @@ CLEF_API void clef_model_close(clef_model *model);
 
 typedef struct clef_model_facts {
     const char *directory; /* texts: until the model is closed */
-    const char *precision; /* "f32" */
+    const char *precision; /* of the backbone's products: "f32", "bf16"; for a quantised model
+                              "int8", "int4" or "mixed" */
     const char *warning;   /* something odd about the directory, or NULL */
     uint32_t hidden_size, layer_count, full_attention_layer_count, intermediate_size;
     uint32_t attention_head_count, key_value_head_count, head_size;

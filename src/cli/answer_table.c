@@ -101,6 +101,8 @@ static void measure_texts(answer_table *table) {
     }
 }
 
+/* Shares out what the texts want. Names come first, because an option without its name is worth
+ * nothing, then a bar of readable length, then descriptions; what is left makes the bar longer. */
 static void share_columns(answer_table *table) {
     size_t columns = table->terminal->columns;
     table->is_stacked = columns < STACKED_BELOW;
@@ -135,12 +137,16 @@ static void append_colour(const answer_table *table, const char *code) {
 #define DIM   "\x1b[2m"
 #define PLAIN "\x1b[0m"
 
+/* Length of a bar in eighths of a cell; whole cells where there are no characters for less. */
 static size_t count_eighths(const answer_table *table, double probability) {
     double share = probability < 0.0 ? 0.0 : probability > 1.0 ? 1.0 : probability;
+    if (!table->terminal->is_utf8) {
+        return 8 * (size_t)(share * (double)table->bar_cells + 0.5);
+    }
     return (size_t)(share * (double)(8 * table->bar_cells) + 0.5);
 }
 
-/* Appends a bar in eighths of a cell, where the terminal has them; returns the cells used. */
+/* Returns the cells used. */
 static size_t append_bar(answer_table *table, size_t eighths) {
     clef_buffer *out = table->out;
     bool is_utf8 = table->terminal->is_utf8;
@@ -149,13 +155,10 @@ static size_t append_bar(answer_table *table, size_t eighths) {
     for (size_t i = 0; i < used; i += 1) {
         clef_buffer_append_string(out, is_utf8 ? "\xe2\x96\x88" : "#");
     }
-    if (eighths % 8 > 0 && is_utf8) {
+    if (eighths % 8 > 0) {
         /* U+258F is one eighth, U+2589 seven. */
         const char part[3] = {'\xe2', '\x96', (char)(0x90 - (int)(eighths % 8))};
         clef_buffer_append(out, part, sizeof part);
-        used += 1;
-    } else if (eighths % 8 >= 4) {
-        clef_buffer_append_byte(out, '#');
         used += 1;
     }
     append_colour(table, PLAIN);
@@ -192,6 +195,7 @@ static void append_option(answer_table *table, const clef_answer_question *quest
     clef_buffer_append_byte(out, '\n');
 }
 
+/* The confidence that was asked for: from the reply if it was fetched, else the probability. */
 static double find_confidence(const answer_table *table, const clef_answer_question *question) {
     clef_text id = {question->id, question->id_bytes};
     const clef_json *answer = clef_json_member_text(table->answers, id);
@@ -207,6 +211,7 @@ static void append_question(answer_table *table, uint32_t index,
     clef_text id = show_id(question->id, question->id_bytes);
     double confidence = find_confidence(table, question);
     append_colour(table, BOLD);
+    /* Narrow: what is too long for its line is cut there, and no column is shared. */
     if (table->is_stacked) {
         clef_display_append(out, id, columns, is_utf8);
         append_colour(table, PLAIN);

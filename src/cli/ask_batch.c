@@ -139,6 +139,7 @@ static batch_slot *take_slot(ask_batch *batch) {
     return slot;
 }
 
+/* Only white space of JSON, perhaps behind a byte order mark. */
 static bool is_blank_line(clef_text line) {
     static const char byte_order_mark[] = {'\xef', '\xbb', '\xbf'};
     size_t start = line.length >= 3 && memcmp(line.bytes, byte_order_mark, 3) == 0 ? 3 : 0;
@@ -150,6 +151,8 @@ static bool is_blank_line(clef_text line) {
     return true;
 }
 
+/* The bound of slots keeps order cheap, the bound of tokens keeps state memory bounded. One record
+ * may pass the second, however long it is: it has to be computed some time. */
 static bool has_room(const ask_batch *batch) {
     return batch->count < SLOT_COUNT && batch->pending_tokens < TOKENS_IN_FLIGHT;
 }
@@ -231,6 +234,8 @@ static clef_status write_head(ask_batch *batch, clef_error *error) {
     return status;
 }
 
+/* Fill, step, write. What is done is written even when this round fails, so that no answer that was
+ * computed is lost. */
 static clef_status run_lines(ask_batch *batch, clef_error *error) {
     while (!batch->has_ended || batch->count > 0) {
         clef_status status = fill_window(batch, error);
@@ -253,6 +258,7 @@ static clef_status run_lines(ask_batch *batch, clef_error *error) {
     return CLEF_OK;
 }
 
+/* Only a regular file has a size that progress can be measured by. */
 static uint64_t find_input_bytes(const clef_input *input) {
     struct stat facts;
     bool is_file = fstat(input->stream, &facts) == 0 && S_ISREG(facts.st_mode);

@@ -45,6 +45,7 @@ static clef_status decide(clef_session *session, clef_record *record, clef_answe
     return status == CLEF_OK ? received.status : status;
 }
 
+/* Encodes before the session takes its memory: a request that is refused costs next to nothing. */
 static clef_status compute_answer(const clef_workplace *workplace, const clef_buffer *body,
                                   clef_answer **answer, clef_error *error) {
     clef_record *record = NULL;
@@ -104,6 +105,7 @@ static clef_status print_json(const clef_answer *answer, const clef_answer_style
     return status;
 }
 
+/* The request is read before the model is opened, so that faults of the command line show first. */
 static clef_status answer_one(const clef_invocation *invocation, clef_workplace *workplace,
                               const clef_answer_style *style, clef_error *error) {
     const clef_settings *settings = invocation->settings;

@@ -33,6 +33,7 @@ typedef struct info_facts {
 static void collect_facts(const clef_settings *settings, const clef_workplace *workplace,
                           info_facts *facts) {
     clef_model_describe(workplace->model, &facts->model);
+    /* Without --max-tokens the limit of requests counts, unless the model ends before it. */
     facts->tokens = settings->token_limit;
     if (facts->tokens == 0) {
         uint32_t context = facts->model.context_length;
@@ -122,6 +123,7 @@ static void append_count(clef_buffer *out, const char *name, uint64_t value) {
     clef_buffer_append_format(out, ",\"%s\":%" PRIu64, name, value);
 }
 
+/* The names of clef_model_facts, so that one documentation serves both. */
 static void append_json_model(clef_buffer *out, const info_facts *facts) {
     const clef_model_facts *model = &facts->model;
     clef_buffer_append_string(out, "{\"name\":");

@@ -50,6 +50,8 @@ static void append_bash_name(clef_buffer *out, const clef_command *command,
     clef_buffer_append_format(out, "--%s ", row->name);
 }
 
+/* A case of "command:option" for what follows the option; a value that nobody can guess offers
+ * nothing, rather than file names that would be wrong. */
 static void append_bash_value(clef_buffer *out, const clef_command *command,
                               const clef_option_row *row) {
     if (row->kind == CLEF_OPTION_FLAG) {
@@ -107,6 +109,7 @@ static void append_bash(clef_buffer *out, const clef_command *const *commands) {
                               "complete -o filenames -F _clef clef\n");
 }
 
+/* One specification of _arguments: '--name[what it does]:value:what to offer'. */
 static void append_zsh_row(clef_buffer *out, const clef_command *command,
                            const clef_option_row *row) {
     (void)command;
@@ -156,6 +159,7 @@ static void append_zsh(clef_buffer *out, const clef_command *const *commands) {
     clef_buffer_append_string(out, "    esac\n}\n_clef \"$@\"\n");
 }
 
+/* -x: the option takes a value, and files are no value of it. */
 static void append_fish_row(clef_buffer *out, const clef_command *command,
                             const clef_option_row *row) {
     clef_buffer_append_format(out, "complete -c clef -n '__fish_seen_subcommand_from %s' -l %s",

@@ -79,6 +79,7 @@ size_t clef_display_width(clef_text text, bool is_utf8) {
 }
 
 size_t clef_display_append(clef_buffer *out, clef_text text, size_t limit, bool is_utf8) {
+    /* Counted first: only a text that does not fit gives a cell to the ellipsis. */
     size_t position = 0;
     (void)append_units(NULL, text, limit, is_utf8, &position);
     bool fits = position == text.length;

@@ -45,6 +45,7 @@ static void append_wrapped(clef_buffer *out, const char *text, size_t column, si
     clef_buffer_append_byte(out, '\n');
 }
 
+/* A term that is too long for its column, or a narrow screen, puts the text on the next line. */
 static void append_entry(clef_buffer *out, const char *term, const char *text, size_t columns) {
     size_t column = INDENT + strlen(term);
     append_blanks(out, INDENT);
@@ -131,6 +132,7 @@ void clef_help_append_command(clef_buffer *out, const clef_command *command, uns
     clef_buffer_append_string(out, "\nUsage:\n");
     append_lines(out, "  clef ", command->synopsis);
     append_paragraphs(out, command->details, width);
+    /* Groups may share a heading: they were split because commands share only some of the rows. */
     const char *title = "";
     for (size_t i = 0; command->groups[i] != NULL; i += 1) {
         const clef_option_group *group = command->groups[i];

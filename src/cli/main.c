@@ -127,6 +127,7 @@ int main(int argument_count, char **arguments) {
     keep_streams_open();
     bool as_json = wants_json_errors(argument_count, arguments);
     clef_status status = run_program(argument_count, arguments, &command, &error);
+    /* Some file systems tell of a full disk only when a file is closed. */
     if (status == CLEF_OK && clef_output_close(&close_error) != CLEF_OK) {
         status = close_error.status;
         error = close_error;

@@ -34,6 +34,7 @@ static const clef_option_row *find_row(const option_parser *parser, clef_text na
     return NULL;
 }
 
+/* Most unknown options are misspelt ones, so the nearest known one is offered. */
 static clef_status fail_unknown(const option_parser *parser, clef_text name) {
     clef_suggestion best = clef_suggestion_begin(name);
     for (size_t i = 0; parser->groups[i] != NULL; i += 1) {
@@ -68,6 +69,8 @@ clef_status clef_number_parse(const char *what, const char *text, uint32_t minim
                               uint32_t maximum, uint32_t *value, clef_error *error) {
     uint64_t number = 0;
     bool is_valid = text[0] != '\0';
+    /* Digits only: strtoul would also take signs, blanks and what is out of range. Stopping at the
+     * first number above the maximum keeps the product far from overflow. */
     for (const char *digit = text; is_valid && *digit != '\0'; digit += 1) {
         is_valid = *digit >= '0' && *digit <= '9';
         number = number * 10 + (uint64_t)(*digit - '0');
@@ -83,6 +86,7 @@ clef_status clef_number_parse(const char *what, const char *text, uint32_t minim
     return CLEF_OK;
 }
 
+/* A choice is stored as a number, the place of its word, so that rows need no table of values. */
 static clef_status set_choice(const option_parser *parser, const clef_option_row *row,
                               const char *text, unsigned *value) {
     clef_suggestion best = clef_suggestion_begin(clef_text_of(text));
@@ -121,6 +125,8 @@ static clef_status add_question(const option_parser *parser, const clef_option_r
     return CLEF_OK;
 }
 
+/* Writes a value into the field of the row. Fields are written by memcpy: the row knows the offset
+ * and the kind, and no pointer of another type ever points into the settings. */
 static clef_status set_value(const option_parser *parser, const clef_option_row *row,
                              const char *text) {
     char *field = (char *)parser->settings + row->field;
@@ -211,6 +217,7 @@ clef_status clef_options_parse(const clef_option_group *const *groups, size_t op
         clef_status status = CLEF_OK;
         used = 1;
         if (has_ended || argument[0] != '-' || argument[1] == '\0') {
+            /* "-" alone is the name of standard input. */
             status = add_operand(&parser, argument, operand_limit);
         } else if (strcmp(argument, "--") == 0) {
             has_ended = true;

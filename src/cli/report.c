@@ -18,6 +18,7 @@ static bool is_about_request(clef_status status) {
            status == CLEF_TOO_LARGE;
 }
 
+/* The elements of a place as JSON strings, with commas. */
 static void append_place(clef_buffer *out, const char *place, bool is_first) {
     while (place[0] != '\0') {
         const char *end = strchr(place, PLACE_SEPARATOR);

@@ -147,6 +147,7 @@ static clef_status take_options(clef_text text, clef_arena *arena, short_questio
         status = copy_literal((clef_text){text.bytes, mark}, arena, &question->instructions, error);
         text = cut_front(text, mark + 1);
     }
+    /* As many options as commas and one. */
     size_t count = 1;
     for (size_t at = find_mark(text, ","); at < text.length; count += 1) {
         at += 1 + find_mark(cut_front(text, at + 1), ",");
@@ -206,6 +207,7 @@ static void write_criteria(clef_buffer *body, const short_question *question) {
         const short_option *option = &question->options[i];
         clef_buffer_append_string(body, i > 0 ? "," : "");
         clef_json_write_string(body, option->id);
+        /* "a" and "a:" differ: no description, and an empty one. */
         if (is_choice && option->description.bytes == NULL) {
             clef_buffer_append_string(body, ":null");
         } else if (is_choice) {

@@ -8,6 +8,7 @@ static unsigned least(unsigned a, unsigned b) {
     return a < b ? a : b;
 }
 
+/* edits[i][j]: from the first i letters of a to the first j of b. */
 static unsigned count_edits(clef_text a, clef_text b) {
     unsigned edits[WORD_BYTES_LIMIT + 1][WORD_BYTES_LIMIT + 1];
     for (size_t i = 0; i <= a.length; i += 1) {

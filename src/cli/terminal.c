@@ -13,6 +13,7 @@ enum { COLUMNS_LEAST = 20, COLUMNS_MOST = 1000, COLUMNS_UNKNOWN = 80 };
 
 static unsigned find_columns(int stream, const clef_environment *environment) {
     unsigned long columns = 0;
+    /* COLUMNS first: it is the only way to ask for a width when the output is no terminal. */
     if (environment->columns != NULL) {
         columns = strtoul(environment->columns, NULL, 10);
     }
@@ -31,6 +32,7 @@ static unsigned find_columns(int stream, const clef_environment *environment) {
     return columns > COLUMNS_MOST ? COLUMNS_MOST : (unsigned)columns;
 }
 
+/* Locale names end in their character set: "de_CH.UTF-8", "C.utf8". */
 static bool names_utf8(const char *locale) {
     if (locale == NULL) {
         return false;
@@ -95,6 +97,7 @@ void clef_progress_show(clef_progress *progress, uint64_t done, double share) {
         length += snprintf(line + length, sizeof line - (size_t)length, ", %.0f %%, %s left",
                            100.0 * share, duration);
     }
+    /* A line that wraps could not be written over. */
     if ((unsigned)length >= progress->terminal.columns) {
         length = (int)progress->terminal.columns - 1;
     }

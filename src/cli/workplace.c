@@ -28,6 +28,7 @@ clef_status clef_workplace_find(const clef_invocation *invocation, clef_workplac
     return clef_buffer_check(&workplace->name, "the name of the model", error);
 }
 
+/* The command line beats the environment; what neither says is left to the library. */
 static clef_status create_runtime(const clef_invocation *invocation, clef_workplace *workplace,
                                   clef_error *error) {
     const clef_settings *settings = invocation->settings;

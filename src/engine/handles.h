@@ -25,6 +25,7 @@ struct clef_model {
     char *warning;
     clef_tokenizer *tokenizer;
     bool is_tokenizer_only;
+    clef_precision precision;
     /* Only when not tokenizer-only: */
     clef_weight_store *backbone_store, *head_store;
     clef_network network;

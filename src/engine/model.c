@@ -66,11 +66,13 @@ static clef_status check_and_bind(clef_model *model, clef_config *config,
         status = clef_tensor_demands_check(&demands, model->directory, model->backbone_store,
                                            model->head_store, error);
     }
+    clef_arithmetic arithmetic =
+        model->precision == CLEF_PRECISION_BF16 ? CLEF_ARITHMETIC_BF16 : CLEF_ARITHMETIC_F32;
     if (status == CLEF_OK) {
         model->backbone_parameters = clef_tensor_demands_parameters(&demands, false);
         model->head_parameters = clef_tensor_demands_parameters(&demands, true);
         status = clef_network_bind(config, head, model->backbone_store, model->head_store,
-                                   &model->network, error);
+                                   arithmetic, &model->network, error);
     }
     clef_arena_release(&arena);
     return status;
@@ -123,7 +125,8 @@ clef_status clef_model_open(clef_runtime *runtime, const char *directory,
                             clef_error *error) {
     *out = NULL;
     clef_model_options chosen = options == NULL ? (clef_model_options){0} : *options;
-    if (chosen.precision != CLEF_PRECISION_AUTO && chosen.precision != CLEF_PRECISION_F32) {
+    if (chosen.precision != CLEF_PRECISION_AUTO && chosen.precision != CLEF_PRECISION_F32 &&
+        chosen.precision != CLEF_PRECISION_BF16) {
         return clef_fail(error, CLEF_USAGE, "unknown precision %d", (int)chosen.precision);
     }
     clef_model *model = clef_allocate(1, sizeof *model);
@@ -133,6 +136,7 @@ clef_status clef_model_open(clef_runtime *runtime, const char *directory,
     atomic_init(&model->references, 1);
     model->runtime = clef_runtime_share(runtime);
     model->is_tokenizer_only = chosen.tokenizer_only;
+    model->precision = chosen.precision;
     model->directory = copy_string(directory);
     clef_status status =
         model->directory == NULL ? clef_fail_memory(error, strlen(directory), "a path") : CLEF_OK;
@@ -182,12 +186,27 @@ static uint64_t mapped_bytes(const clef_model *model) {
     return bytes;
 }
 
+/* What the layers' matrices are stored as decides, where they are quantised. */
+static const char *precision_name(const clef_model *model) {
+    bool has_int8 = false, has_int4 = false;
+    const clef_network *network = &model->network;
+    for (uint32_t i = 0; i < network->config.layer_count; i++) {
+        clef_weight down = network->layers[i].down;
+        has_int8 |= down.scales != NULL && down.dtype == CLEF_DTYPE_I8;
+        has_int4 |= down.scales != NULL && down.dtype == CLEF_DTYPE_U8;
+    }
+    if (has_int8 || has_int4) {
+        return has_int8 && has_int4 ? "mixed" : has_int8 ? "int8" : "int4";
+    }
+    return model->precision == CLEF_PRECISION_BF16 ? "bf16" : "f32";
+}
+
 void clef_model_describe(const clef_model *model, clef_model_facts *facts) {
     const clef_config *c = &model->network.config;
     const clef_head_config *h = &model->network.head_config;
     *facts = (clef_model_facts){
         .directory = model->directory,
-        .precision = "f32",
+        .precision = precision_name(model),
         .warning = model->warning,
         .hidden_size = c->hidden_size,
         .layer_count = c->layer_count,

@@ -96,6 +96,11 @@ clef_status clef_session_create(clef_model *model, const clef_session_options *o
     clef_status status = clef_cpu_backend_create(model->runtime->thread_count,
                                                  model->runtime->level, &session->backend, error);
     if (status == CLEF_OK) {
+        status = session->backend->operations->reserve(session->backend, session->row_limit,
+                                                       clef_network_widest_input(&model->network),
+                                                       error);
+    }
+    if (status == CLEF_OK) {
         status = take_memory(session, error);
     }
     if (status != CLEF_OK) {

@@ -6,12 +6,15 @@
 
 #include "base/memory.h"
 
+#include <stdio.h>
+
 typedef struct binder {
     const clef_weight_store *store;
     clef_network *network;
     clef_tensor_part part;
     int32_t layer;
-    clef_status status; /* sticks at the first failure */
+    clef_arithmetic arithmetic; /* of the matrices bound next */
+    clef_status status;         /* sticks at the first failure */
     clef_error *error;
 } binder;
 
@@ -29,13 +32,34 @@ static const clef_stored_tensor *find(binder *bind, const char *local) {
     return tensor;
 }
 
+/* The scales of a quantised matrix, and how many columns share one. */
+static void bind_scales(binder *bind, const char *local, clef_weight *weight) {
+    char name[128];
+    snprintf(name, sizeof name, "%s" CLEF_SCALE_SUFFIX, local);
+    const clef_stored_tensor *scales = find(bind, name);
+    if (scales != NULL) {
+        weight->arithmetic = CLEF_ARITHMETIC_INT8;
+        weight->scales = scales->data;
+        weight->group = clef_quantised_group(weight->columns, (size_t)scales->shape[1]);
+    }
+}
+
+/* A view of a matrix as stored. 4-bit rows pack two columns into a byte. */
 static clef_weight matrix(binder *bind, const char *local) {
     const clef_stored_tensor *tensor = find(bind, local);
     if (tensor == NULL) {
         return (clef_weight){0};
     }
-    return (clef_weight){tensor->data, tensor->dtype, (size_t)tensor->shape[0],
-                         (size_t)tensor->shape[1]};
+    size_t columns = (size_t)tensor->shape[1];
+    clef_weight weight = {.data = tensor->data,
+                          .dtype = tensor->dtype,
+                          .rows = (size_t)tensor->shape[0],
+                          .columns = tensor->dtype == CLEF_DTYPE_U8 ? 2 * columns : columns,
+                          .arithmetic = bind->arithmetic};
+    if (tensor->dtype == CLEF_DTYPE_I8 || tensor->dtype == CLEF_DTYPE_U8) {
+        bind_scales(bind, local, &weight);
+    }
+    return weight;
 }
 
 /* All elements of a tensor, widened into the network's arena. */
@@ -101,8 +125,9 @@ static void bind_layer(binder *bind, clef_layer_weights *layer) {
     }
 }
 
-static void bind_backbone(binder *bind) {
+static void bind_backbone(binder *bind, clef_arithmetic arithmetic) {
     clef_network *network = bind->network;
+    bind->arithmetic = arithmetic;
     bind->part = CLEF_TENSOR_PART_TEXT;
     bind->layer = -1;
     network->embedding = matrix(bind, "embed_tokens.weight");
@@ -173,6 +198,7 @@ static void bind_head_layers(binder *bind, clef_head_weights *head) {
 
 static void bind_head(binder *bind) {
     clef_head_weights *head = &bind->network->head;
+    bind->arithmetic = CLEF_ARITHMETIC_F32; /* the head always computes in fp32 */
     bind->part = CLEF_TENSOR_PART_HEAD;
     bind->layer = -1;
     head->hidden_norm = NORM("hidden_norm");
@@ -211,15 +237,15 @@ static clef_status make_layout(clef_network *network, clef_error *error) {
 
 clef_status clef_network_bind(clef_config *config, const clef_head_config *head,
                               const clef_weight_store *backbone,
-                              const clef_weight_store *head_store, clef_network *network,
-                              clef_error *error) {
+                              const clef_weight_store *head_store, clef_arithmetic arithmetic,
+                              clef_network *network, clef_error *error) {
     *network = (clef_network){.config = *config, .has_head = head != NULL};
     *config = (clef_config){0};
     if (head != NULL) {
         network->head_config = *head;
     }
     binder bind = {.store = backbone, .network = network, .error = error};
-    bind_backbone(&bind);
+    bind_backbone(&bind, arithmetic);
     if (head != NULL) {
         bind.store = head_store;
         bind_head(&bind);
@@ -234,6 +260,18 @@ clef_status clef_network_bind(clef_config *config, const clef_head_config *head,
         clef_network_release(network);
     }
     return bind.status;
+}
+
+size_t clef_network_widest_input(const clef_network *network) {
+    const clef_config *c = &network->config;
+    size_t widths[] = {c->hidden_size, c->intermediate_size,
+                       (size_t)c->attention_head_count * c->head_size,
+                       (size_t)c->delta_value_head_count * c->delta_value_size};
+    size_t widest = 0;
+    for (size_t i = 0; i < sizeof widths / sizeof *widths; i++) {
+        widest = widths[i] > widest ? widths[i] : widest;
+    }
+    return widest;
 }
 
 void clef_network_release(clef_network *network) {

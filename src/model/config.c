@@ -3,6 +3,7 @@
  * here. */
 #include "model/config.h"
 
+#include "backend/backend.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "model/config_fields.h"
@@ -21,14 +22,14 @@ static const clef_size_field size_fields[] = {
     {"num_hidden_layers", offsetof(clef_config, layer_count), CLEF_CONFIG_LAYER_LIMIT},
     {"intermediate_size", offsetof(clef_config, intermediate_size), CLEF_CONFIG_SIZE_LIMIT},
     {"vocab_size", offsetof(clef_config, vocabulary_size), CLEF_CONFIG_SIZE_LIMIT},
-    {"num_attention_heads", offsetof(clef_config, attention_head_count), CLEF_CONFIG_SIZE_LIMIT},
+    {"num_attention_heads", offsetof(clef_config, attention_head_count), CLEF_HEAD_GROUP_LIMIT},
     {"num_key_value_heads", offsetof(clef_config, key_value_head_count), CLEF_CONFIG_SIZE_LIMIT},
-    {"head_dim", offsetof(clef_config, head_size), CLEF_CONFIG_SIZE_LIMIT},
+    {"head_dim", offsetof(clef_config, head_size), CLEF_HEAD_SIZE_LIMIT},
     {"linear_num_key_heads", offsetof(clef_config, delta_key_head_count), CLEF_CONFIG_SIZE_LIMIT},
     {"linear_num_value_heads", offsetof(clef_config, delta_value_head_count),
      CLEF_CONFIG_SIZE_LIMIT},
-    {"linear_key_head_dim", offsetof(clef_config, delta_key_size), CLEF_CONFIG_SIZE_LIMIT},
-    {"linear_value_head_dim", offsetof(clef_config, delta_value_size), CLEF_CONFIG_SIZE_LIMIT},
+    {"linear_key_head_dim", offsetof(clef_config, delta_key_size), CLEF_HEAD_SIZE_LIMIT},
+    {"linear_value_head_dim", offsetof(clef_config, delta_value_size), CLEF_HEAD_SIZE_LIMIT},
     {"max_position_embeddings", offsetof(clef_config, context_length), CLEF_CONFIG_CONTEXT_LIMIT},
 };
 

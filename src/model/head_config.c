@@ -2,6 +2,7 @@
  * others: the width of the backbone's rows, and the number of heads. */
 #include "model/head_config.h"
 
+#include "backend/backend.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "model/config_fields.h"
@@ -37,6 +38,11 @@ static clef_status read_head(const clef_config_fields *fields, uint32_t hidden_s
     }
     if (head->width % head->head_count != 0) {
         snprintf(expected, sizeof expected, "a number that divides width %u", head->width);
+        return clef_config_fields_refuse(fields, "heads", expected);
+    }
+    if (head->width / head->head_count > CLEF_HEAD_SIZE_LIMIT) {
+        snprintf(expected, sizeof expected, "enough heads that width %u / heads is at most %d",
+                 head->width, CLEF_HEAD_SIZE_LIMIT);
         return clef_config_fields_refuse(fields, "heads", expected);
     }
     return CLEF_OK;

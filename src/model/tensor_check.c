@@ -6,6 +6,7 @@
 #include "weights/bad_file.h"
 #include "weights/weight_files.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 /* For the lines of the message. With the titles of its sections and the name of the directory it
@@ -46,6 +47,30 @@ static bool fits_shape(const clef_tensor_demand *demand, const clef_stored_tenso
     return true;
 }
 
+/* Matrices of the text model may be quantised: 8 bits in the demanded shape, or 4 bits with half
+ * the columns, and beside them scales for one of the known groups. */
+static bool is_quantised(const clef_tensor_demand *demand, const clef_stored_tensor *stored) {
+    bool is_matrix = demand->rank == 2 && (demand->part == CLEF_TENSOR_PART_TEXT ||
+                                           demand->part == CLEF_TENSOR_PART_LAYER);
+    return is_matrix && (stored->dtype == CLEF_DTYPE_I8 || stored->dtype == CLEF_DTYPE_U8);
+}
+
+static bool fits_quantised(const clef_tensor_demand *demand, const clef_stored_tensor *stored,
+                           const clef_weight_store *store) {
+    char name[300];
+    snprintf(name, sizeof name, "%.*s" CLEF_SCALE_SUFFIX, (int)demand->name.length,
+             demand->name.bytes);
+    const clef_stored_tensor *scales = clef_weight_store_find(store, clef_text_of(name));
+    size_t columns = (size_t)demand->shape[1];
+    bool has_packed_columns = stored->dtype == CLEF_DTYPE_I8
+                                  ? stored->shape[1] == columns
+                                  : columns % 32 == 0 && stored->shape[1] == columns / 2;
+    return stored->rank == 2 && stored->shape[0] == demand->shape[0] && has_packed_columns &&
+           scales != NULL && scales->dtype == CLEF_DTYPE_F32 && scales->rank == 2 &&
+           scales->shape[0] == demand->shape[0] &&
+           clef_quantised_group(columns, (size_t)scales->shape[1]) != 0;
+}
+
 /* Compares one demand with what the store has under its name. */
 static void check_demand(tensor_check *check, const clef_tensor_demand *demand,
                          const clef_weight_store *store) {
@@ -53,6 +78,10 @@ static void check_demand(tensor_check *check, const clef_tensor_demand *demand,
         store == NULL ? NULL : clef_weight_store_find(store, demand->name);
     if (stored == NULL) {
         add_finding(check, CLEF_TENSOR_FAULT_MISSING, demand, NULL);
+    } else if (is_quantised(demand, stored)) {
+        if (!fits_quantised(demand, stored, store)) {
+            add_finding(check, CLEF_TENSOR_FAULT_SHAPE, demand, stored);
+        }
     } else if (!fits_shape(demand, stored)) {
         add_finding(check, CLEF_TENSOR_FAULT_SHAPE, demand, stored);
     } else if (stored->dtype != CLEF_DTYPE_BF16 && stored->dtype != CLEF_DTYPE_F16 &&
@@ -72,16 +101,35 @@ static bool is_ignored(clef_text name) {
     return name.length >= 4 && memcmp(name.bytes, "mtp.", 4) == 0;
 }
 
+static const clef_tensor_demand *find_demand(const tensor_check *check, clef_text name) {
+    clef_tensor_demand wanted = {.name = name};
+    const clef_tensor_demand *key = &wanted;
+    const clef_tensor_demand **found =
+        bsearch(&key, check->by_name, check->demands->count, sizeof key, compare_demands);
+    return found == NULL ? NULL : *found;
+}
+
+/* The scales of a quantised matrix. */
+static bool is_scale(const tensor_check *check, const clef_weight_store *store, clef_text name) {
+    size_t suffix = sizeof CLEF_SCALE_SUFFIX - 1;
+    if (name.length <= suffix ||
+        memcmp(name.bytes + name.length - suffix, CLEF_SCALE_SUFFIX, suffix) != 0) {
+        return false;
+    }
+    clef_text base = {name.bytes, name.length - suffix};
+    const clef_tensor_demand *demand = find_demand(check, base);
+    const clef_stored_tensor *stored = clef_weight_store_find(store, base);
+    return demand != NULL && stored != NULL && is_quantised(demand, stored);
+}
+
 /* Looks for stored tensors that no demand of that store asks for. */
 static void check_unknown(tensor_check *check, const clef_weight_store *store, bool of_head) {
     size_t count = store == NULL ? 0 : clef_weight_store_count(store);
     for (size_t i = 0; i < count; i++) {
         const clef_stored_tensor *stored = clef_weight_store_at(store, i);
-        clef_tensor_demand wanted = {.name = stored->name};
-        const clef_tensor_demand *key = &wanted;
-        const clef_tensor_demand **found =
-            bsearch(&key, check->by_name, check->demands->count, sizeof key, compare_demands);
-        bool is_known = found != NULL && is_of_head(*found) == of_head;
+        const clef_tensor_demand *found = find_demand(check, stored->name);
+        bool is_known = (found != NULL && is_of_head(found) == of_head) ||
+                        (!of_head && is_scale(check, store, stored->name));
         if (!is_known && (of_head || !is_ignored(stored->name))) {
             add_finding(check, CLEF_TENSOR_FAULT_UNKNOWN, NULL, stored);
         }

@@ -343,3 +343,13 @@ uint64_t clef_tensor_demands_parameters(const clef_tensor_demands *demands, bool
     }
     return total;
 }
+
+size_t clef_quantised_group(size_t columns, size_t groups) {
+    const size_t candidates[] = {32, 64, columns};
+    for (size_t i = 0; i < sizeof candidates / sizeof *candidates; i++) {
+        if ((columns + candidates[i] - 1) / candidates[i] == groups) {
+            return candidates[i];
+        }
+    }
+    return 0;
+}

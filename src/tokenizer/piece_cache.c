@@ -11,7 +11,7 @@
 #define SMALLEST_CACHE 64
 
 void clef_piece_cache_open(clef_piece_cache *cache, size_t text_bytes) {
-    *cache = (clef_piece_cache){0};
+    *cache = (clef_piece_cache){.part = CLEF_PIECE_LASTING};
     if (text_bytes < SHORTEST_TEXT) {
         return;
     }
@@ -28,15 +28,16 @@ void clef_piece_cache_close(clef_piece_cache *cache) {
     *cache = (clef_piece_cache){0};
 }
 
-void clef_piece_cache_begin_part(clef_piece_cache *cache) {
+void clef_piece_cache_begin_part(clef_piece_cache *cache, bool is_lasting) {
     cache->part++;
-    if (cache->part == 0) {
-        /* The number has gone round; slots filled so long ago must not look current. */
+    if (cache->part <= CLEF_PIECE_LASTING) {
+        /* The number has gone round; slots of old must not look current. */
+        cache->part = CLEF_PIECE_LASTING + 1;
         if (cache->slots != NULL) {
             memset(cache->slots, 0, (cache->mask + 1) * sizeof *cache->slots);
         }
-        cache->part = 1;
     }
+    cache->filling = is_lasting ? CLEF_PIECE_LASTING : cache->part;
 }
 
 /* Both ends of the piece and its length. Pieces that differ only in between share a slot, which is

@@ -119,7 +119,7 @@ static clef_status encode_piece(encoding *work, clef_text piece, clef_error *err
     if (status == CLEF_OK && slot != NULL && has_numbers) {
         *slot = (clef_piece_slot){.bytes = piece.bytes,
                                   .length = (uint32_t)piece.length,
-                                  .part = work->cache.part,
+                                  .part = work->cache.filling,
                                   .first_id = (uint32_t)first,
                                   .id_count = (uint32_t)(list->count - first)};
     }
@@ -132,8 +132,8 @@ static clef_status encode_part(encoding *work, clef_text part, clef_error *error
         return CLEF_OK;
     }
     clef_text text;
-    clef_piece_cache_begin_part(&work->cache);
     clef_status status = clef_normalize(&work->normalizer, part, &text, error);
+    clef_piece_cache_begin_part(&work->cache, text.bytes == part.bytes);
     for (size_t begin = 0; status == CLEF_OK && begin < text.length && !is_over_limit(work);) {
         size_t end = clef_pretokenize_find_end(work->tokenizer->pattern, text, begin);
         status = encode_piece(work, (clef_text){text.bytes + begin, end - begin}, error);

@@ -216,6 +216,10 @@ bool clef_alphabet_read(clef_text letters, char *bytes, size_t *count) {
     for (size_t at = 0; at < letters.length;) {
         size_t begin = at;
         uint32_t letter = from[at++];
+        if (letter > ' ' && letter < DELETE) {
+            bytes[written++] = (char)letter;
+            continue;
+        }
         if (letter >= 0x80) {
             /* All letters of the alphabet have one or two bytes; a longer one is none of them. */
             letter = letter < 0xE0 ? (letter & 0x1F) << 6 | (from[at++] & 0x3F) : UINT32_MAX;

@@ -182,9 +182,9 @@ static void attend_plainly(const float *query, const float *keys, const float *v
 }
 
 /* The last query of a sequence over its keys, block by block; scores of size `range`. */
-static void check_attention(const clef_kernel_table *kernels, double range) {
+static void check_attention(const clef_kernel_table *kernels, uint64_t seed, double range) {
     kernel_input input;
-    kernel_input_begin(&input, 5);
+    kernel_input_begin(&input, seed);
     const float *keys = kernel_floats(&input, KERNEL_READ, LONGEST * SIZE, range);
     const float *values = kernel_floats(&input, KERNEL_READ, LONGEST * SIZE, 1);
     const float *query = kernel_floats(&input, KERNEL_READ, SIZE, range);
@@ -226,8 +226,10 @@ static void attention_in_blocks_equals_one_softmax(void **state) {
     for (int level = 0; level < CLEF_LEVEL_COUNT; level++) {
         if (clef_level_is_supported((clef_level)level)) {
             clef_kernel_table kernels = clef_kernel_table_of((clef_level)level);
-            check_attention(&kernels, 1);
-            check_attention(&kernels, 12);
+            /* Several, so that the highest score stands in any block. */
+            for (uint64_t seed = 1; seed <= 8; seed++) {
+                check_attention(&kernels, seed, seed % 2 == 0 ? 1 : 12);
+            }
         }
     }
 }

@@ -239,7 +239,7 @@ static void test_base64_line(void **state) {
 
 int main(void) {
     if (getenv("CLEF_REAL_TOKENIZER") == NULL) {
-        print_message("skipped: CLEF_REAL_TOKENIZER is not set; run tests/real_tokenizer.sh\n");
+        print_message("SKIP: CLEF_REAL_TOKENIZER is not set; see tests/real_tokenizer.sh\n");
         return SKIPPED;
     }
     const struct CMUnitTest tests[] = {

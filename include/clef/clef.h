@@ -107,6 +107,30 @@ typedef struct clef_memory_estimate {
 CLEF_API void clef_model_estimate(const clef_model *model, uint32_t rows_per_step, uint32_t tokens,
                                   clef_memory_estimate *estimate);
 
+/* Zero means the default beside each field. */
+typedef struct clef_quantize_options {
+    const char *recipe; /* "int8" (the default), "int4", "mixed", or a recipe as JSON */
+    uint32_t group;     /* columns that share a scale, 32 or 64; what the recipe says, without that
+                           64 for 8 and 32 for 4 bits */
+    bool may_replace;   /* write into an output that holds files: those of the new model's names and
+                           old weight files are replaced, others stay */
+    uint64_t file_bytes; /* weights are split into files of about so many; 5·10⁹ */
+    /* Called now and then from the calling thread; true: stop. May be NULL. */
+    bool (*progress)(void *context, uint64_t done_bytes, uint64_t total_bytes);
+    void *context;
+} clef_quantize_options;
+
+/* Writes a model with quantised weights into `output`: the matrices of the text model with 8 or 4
+ * bits a weight, all else and the other files of `directory` as they are. Embeddings and output
+ * matrix get 8 bits and one scale a row. The directory above output must exist. What was written is
+ * opened and compared with its source before it is moved into place; on any failure nothing of it
+ * stays. CLEF_USAGE for a recipe or an output nobody can honour, CLEF_BAD_FILE for the source,
+ * CLEF_INTERNAL when a file cannot be written, CLEF_VERIFY_FAILED naming file and tensor,
+ * CLEF_CANCELLED, CLEF_OUT_OF_MEMORY. */
+CLEF_API clef_status clef_model_quantize(clef_runtime *runtime, const char *directory,
+                                         const char *output, const clef_quantize_options *options,
+                                         clef_error *error);
+
 /* ---- record -------------------------------------------------------------------------------- */
 
 typedef enum clef_control_token_mode {

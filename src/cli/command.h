@@ -34,6 +34,8 @@ typedef struct clef_command {
 extern const clef_command clef_command_ask;
 extern const clef_command clef_command_encode;
 extern const clef_command clef_command_info;
+extern const clef_command clef_command_bench;
+extern const clef_command clef_command_quantize;
 extern const clef_command clef_command_help;
 extern const clef_command clef_command_version;
 

@@ -48,6 +48,9 @@ static void append_bash_name(clef_buffer *out, const clef_command *command,
                              const clef_option_row *row) {
     (void)command;
     clef_buffer_append_format(out, "--%s ", row->name);
+    if (row->letter != 0) {
+        clef_buffer_append_format(out, "-%c ", row->letter);
+    }
 }
 
 /* A case of "command:option" for what follows the option; a value that nobody can guess offers
@@ -57,7 +60,11 @@ static void append_bash_value(clef_buffer *out, const clef_command *command,
     if (row->kind == CLEF_OPTION_FLAG) {
         return;
     }
-    clef_buffer_append_format(out, "    %s:--%s) ", command->name, row->name);
+    clef_buffer_append_format(out, "    %s:--%s", command->name, row->name);
+    if (row->letter != 0) {
+        clef_buffer_append_format(out, "|%s:-%c", command->name, row->letter);
+    }
+    clef_buffer_append_string(out, ") ");
     if (row->kind == CLEF_OPTION_CHOICE) {
         clef_buffer_append_string(out, "COMPREPLY=($(compgen -W \"");
         append_words(out, row->words);
@@ -113,8 +120,15 @@ static void append_bash(clef_buffer *out, const clef_command *const *commands) {
 static void append_zsh_row(clef_buffer *out, const clef_command *command,
                            const clef_option_row *row) {
     (void)command;
-    clef_buffer_append_format(out, "            '%s--%s[",
-                              row->kind == CLEF_OPTION_QUESTION ? "*" : "", row->name);
+    clef_buffer_append_string(out, "            ");
+    if (row->letter != 0) {
+        /* Either spelling excludes the other and itself; braces stand outside of the quotes. */
+        clef_buffer_append_format(out, "'(-%c --%s)'{-%c,--%s}'[", row->letter, row->name,
+                                  row->letter, row->name);
+    } else {
+        clef_buffer_append_format(out, "'%s--%s[", row->kind == CLEF_OPTION_QUESTION ? "*" : "",
+                                  row->name);
+    }
     append_escaped(out, find_first_sentence(row->help), "[]:\\");
     clef_buffer_append_byte(out, ']');
     if (row->kind == CLEF_OPTION_CHOICE) {
@@ -164,6 +178,9 @@ static void append_fish_row(clef_buffer *out, const clef_command *command,
                             const clef_option_row *row) {
     clef_buffer_append_format(out, "complete -c clef -n '__fish_seen_subcommand_from %s' -l %s",
                               command->name, row->name);
+    if (row->letter != 0) {
+        clef_buffer_append_format(out, " -s %c", row->letter);
+    }
     if (row->kind == CLEF_OPTION_CHOICE) {
         clef_buffer_append_string(out, " -x -a '");
         append_words(out, row->words);

@@ -62,8 +62,13 @@ static void append_entry(clef_buffer *out, const char *term, const char *text, s
 static void append_option(clef_buffer *out, const clef_option_row *row, size_t columns) {
     clef_buffer term = {0};
     const char *value = clef_option_value_name(row);
-    clef_buffer_append_format(&term, "--%s%s%s", row->name, value != NULL ? " " : "",
-                              value != NULL ? value : "");
+    clef_buffer_append_format(&term, "--%s", row->name);
+    if (row->letter != 0) {
+        clef_buffer_append_format(&term, ", -%c", row->letter);
+    }
+    if (value != NULL) {
+        clef_buffer_append_format(&term, " %s", value);
+    }
     if (clef_buffer_check(&term, "the help", NULL) == CLEF_OK) {
         append_entry(out, term.bytes, row->help, columns);
     }

@@ -60,6 +60,9 @@ static void append_options(clef_buffer *out, const clef_command *command) {
             clef_buffer_append_string(out, ".TP\n\\fB\\-\\-");
             append_string(out, row->name);
             clef_buffer_append_string(out, "\\fR");
+            if (row->letter != 0) {
+                clef_buffer_append_format(out, ", \\fB\\-%c\\fR", row->letter);
+            }
             if (value != NULL) {
                 clef_buffer_append_string(out, " \\fI");
                 append_string(out, value);
@@ -112,6 +115,7 @@ static void append_exit_status(clef_buffer *out) {
         {CLEF_BAD_REQUEST, "A request is not valid."},
         {CLEF_OVER_LIMIT, "A request passes a limit."},
         {CLEF_BAD_FILE, "Something is wrong with the model directory."},
+        {CLEF_VERIFY_FAILED, "What was written does not agree with its source."},
         {CLEF_OUT_OF_MEMORY, "Memory is short."},
         {CLEF_CANCELLED, "Interrupted, or the reader of the output has gone."},
     };

@@ -8,6 +8,15 @@
     { title, rows, sizeof(rows) / sizeof(rows)[0] }
 #define COUNT_MOST UINT32_MAX
 
+/* Commands that compute take it with other rows around. */
+#define THREADS_ROW                                                                                \
+    {                                                                                              \
+        .name = "threads", .value = "N", .kind = CLEF_OPTION_NUMBER, FIELD(thread_count),          \
+        .minimum = 1, .maximum = 1024,                                                             \
+        .help = "Threads to compute with. Without it: $CLEF_THREADS, then one for each CPU this "  \
+                "process may use."                                                                 \
+    }
+
 static const clef_option_row model_rows[] = {
     {.name = "model",
      .value = "DIR",
@@ -23,14 +32,7 @@ static const clef_option_row model_rows[] = {
      FIELD(precision),
      .help = "How numbers are computed. auto, the default, takes the best that this machine "
              "supports."},
-    {.name = "threads",
-     .value = "N",
-     .kind = CLEF_OPTION_NUMBER,
-     FIELD(thread_count),
-     .minimum = 1,
-     .maximum = 1024,
-     .help = "Threads to compute with. Without it: $CLEF_THREADS, then one for each CPU this "
-             "process may use."},
+    THREADS_ROW,
     {.name = "cpu-level",
      .value = "NAME",
      .kind = CLEF_OPTION_TEXT,
@@ -40,6 +42,9 @@ static const clef_option_row model_rows[] = {
              "$CLEF_CPU_LEVEL, then the best there is."},
 };
 const clef_option_group clef_options_model = GROUP("Model and machine", model_rows);
+/* The last two of the same rows. */
+const clef_option_group clef_options_machine = {
+    "Machine", model_rows + sizeof model_rows / sizeof model_rows[0] - 2, 2};
 
 static const clef_option_row short_form_rows[] = {
     {.name = "state",
@@ -178,6 +183,107 @@ static const clef_option_row facts_rows[] = {
      .help = "text, the default, is for people."},
 };
 const clef_option_group clef_options_facts = GROUP("Output", facts_rows);
+
+static const clef_option_row quantize_rows[] = {
+    {.name = "output",
+     .letter = 'o',
+     .value = "DIR",
+     .kind = CLEF_OPTION_TEXT,
+     FIELD(output_directory),
+     .minimum = 1,
+     .completion = CLEF_COMPLETE_DIRECTORY,
+     .help = "Directory to write to. It is made, or must be empty; the directory above it must "
+             "exist."},
+    {.name = "recipe",
+     .value = "int8|int4|mixed|FILE",
+     .kind = CLEF_OPTION_TEXT,
+     FIELD(recipe),
+     .minimum = 1,
+     .help = "Which matrices get how many bits; int8 by default. mixed gives the first half of the "
+             "layers 8 bits and the second half 4. A FILE says it layer by layer, see above."},
+    {.name = "group",
+     .words = "32|64",
+     .kind = CLEF_OPTION_CHOICE,
+     FIELD(group),
+     .minimum = CLEF_GROUP_32,
+     .help = "Columns that share a scale. Without it what the FILE says, else 64 for 8 bits and 32 "
+             "for 4."},
+    {.name = "force",
+     .kind = CLEF_OPTION_FLAG,
+     FIELD(may_replace),
+     .help = "Write into a directory that is not empty. Files of the same names and old weight "
+             "files in it are replaced once the new ones are complete; others stay."},
+    THREADS_ROW,
+};
+const clef_option_group clef_options_quantize = GROUP("Quantising", quantize_rows);
+
+static const clef_option_row bench_rows[] = {
+    {.name = "shape",
+     .value = "NAME|DIR",
+     .kind = CLEF_OPTION_TEXT,
+     FIELD(shape),
+     .minimum = 1,
+     .completion = CLEF_COMPLETE_DIRECTORY,
+     .help = "What is measured: qwen3.5-0.8b, clef-flash or clef, with weights by formula that need "
+             "no files, or the directory of a model."},
+    {.name = "layers",
+     .value = "N",
+     .kind = CLEF_OPTION_NUMBER,
+     FIELD(layer_count),
+     .minimum = 1,
+     .maximum = 1024,
+     .help = "Only the first N layers; the time of a whole model grows with their number."},
+    {.name = "tokens",
+     .value = "N,...",
+     .kind = CLEF_OPTION_TEXT,
+     FIELD(tokens),
+     .minimum = 1,
+     .help = "Tokens of each sequence, one case for each number; 512 by default."},
+    {.name = "sequences",
+     .value = "N",
+     .kind = CLEF_OPTION_NUMBER,
+     FIELD(sequence_count),
+     .minimum = 1,
+     .maximum = 65536,
+     .help = "Sequences that share the steps; 1 by default."},
+    {.name = "rows",
+     .value = "N",
+     .kind = CLEF_OPTION_NUMBER,
+     FIELD(rows_per_step),
+     .minimum = 1,
+     .maximum = 65536,
+     .help = "Tokens of one step, of all sequences together, rounded up to a multiple of 64; 512 by "
+             "default."},
+    {.name = "precision",
+     .words = "auto|f32|bf16|int8|int4|mixed",
+     .kind = CLEF_OPTION_CHOICE,
+     FIELD(bench_precision),
+     .help = "How numbers are computed. int8, int4 and mixed also say how the weights of a shape are "
+             "stored, as \"clef quantize\" stores them; without them it is bf16."},
+    {.name = "repeat",
+     .value = "N",
+     .kind = CLEF_OPTION_NUMBER,
+     FIELD(repeat_count),
+     .minimum = 1,
+     .maximum = 1000,
+     .help = "Runs of each case behind one that warms up; the one with the median time is reported. "
+             "5 by default."},
+    {.name = "machine",
+     .kind = CLEF_OPTION_FLAG,
+     FIELD(wants_machine),
+     .help = "Measure the peaks of this machine alone."},
+};
+const clef_option_group clef_options_bench = GROUP("What is measured", bench_rows);
+
+static const clef_option_row report_rows[] = {
+    {.name = "output",
+     .words = "table|csv|json",
+     .kind = CLEF_OPTION_CHOICE,
+     FIELD(report),
+     .help = "table, the default, is for people. csv has a line of names first; json is one object "
+             "a line."},
+};
+const clef_option_group clef_options_report = GROUP("Output", report_rows);
 
 static const clef_option_row common_rows[] = {
     {.name = "json",

@@ -164,17 +164,10 @@ static clef_status set_value(const option_parser *parser, const clef_option_row 
     return clef_fail(parser->error, CLEF_INTERNAL, "--%s has no kind", row->name);
 }
 
-/* Reads "--name", "--name=value" or "--name" "value"; *used receives 1 or 2. */
-static clef_status read_option(const option_parser *parser, const char *argument, const char *next,
-                               int *used) {
-    const char *name = argument + 2;
-    size_t length = strcspn(name, "=");
-    const clef_option_row *row = find_row(parser, (clef_text){name, length});
-    const char *value = name[length] == '=' ? name + length + 1 : NULL;
-    *used = 1;
-    if (row == NULL) {
-        return fail_unknown(parser, (clef_text){name, length});
-    }
+/* Sets the option of a row. `value` is what was joined to it, or NULL; then an option that takes
+ * one uses `next`, and *used becomes 2. */
+static clef_status take_value(const option_parser *parser, const clef_option_row *row,
+                              const char *value, const char *next, int *used) {
     if (row->kind == CLEF_OPTION_FLAG) {
         if (value != NULL) {
             return clef_fail(parser->error, CLEF_USAGE, "--%s takes no value, found \"%s\"",
@@ -193,6 +186,43 @@ static clef_status read_option(const option_parser *parser, const char *argument
         *used = 2;
     }
     return set_value(parser, row, value);
+}
+
+/* Reads "--name", "--name=value" or "--name" "value"; *used receives 1 or 2. */
+static clef_status read_option(const option_parser *parser, const char *argument, const char *next,
+                               int *used) {
+    const char *name = argument + 2;
+    size_t length = strcspn(name, "=");
+    const clef_option_row *row = find_row(parser, (clef_text){name, length});
+    const char *value = name[length] == '=' ? name + length + 1 : NULL;
+    *used = 1;
+    if (row == NULL) {
+        return fail_unknown(parser, (clef_text){name, length});
+    }
+    return take_value(parser, row, value, next, used);
+}
+
+static const clef_option_row *find_letter(const option_parser *parser, char letter) {
+    for (size_t i = 0; parser->groups[i] != NULL; i += 1) {
+        for (size_t j = 0; j < parser->groups[i]->count; j += 1) {
+            if (parser->groups[i]->rows[j].letter == letter) {
+                return &parser->groups[i]->rows[j];
+            }
+        }
+    }
+    return NULL;
+}
+
+/* Reads "-o" "value"; the few options that have a letter take their value apart from it. */
+static clef_status read_letter(const option_parser *parser, const char *argument, const char *next,
+                               int *used) {
+    const clef_option_row *row = argument[2] == '\0' ? find_letter(parser, argument[1]) : NULL;
+    *used = 1;
+    if (row == NULL) {
+        return clef_fail(parser->error, CLEF_USAGE,
+                         "unknown option %s; options are spelled out, as in --help", argument);
+    }
+    return take_value(parser, row, NULL, next, used);
 }
 
 static clef_status add_operand(const option_parser *parser, const char *text, size_t limit) {
@@ -223,13 +253,10 @@ clef_status clef_options_parse(const clef_option_group *const *groups, size_t op
             has_ended = true;
         } else if (strcmp(argument, "-h") == 0) {
             settings->wants_help = true;
-        } else if (argument[1] != '-') {
-            status =
-                clef_fail(error, CLEF_USAGE,
-                          "unknown option %s; options are spelled out, as in --help", argument);
         } else {
             const char *next = i + 1 < argument_count ? arguments[i + 1] : NULL;
-            status = read_option(&parser, argument, next, &used);
+            status = argument[1] == '-' ? read_option(&parser, argument, next, &used)
+                                        : read_letter(&parser, argument, next, &used);
         }
         if (status != CLEF_OK) {
             return status;

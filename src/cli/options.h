@@ -23,6 +23,7 @@ typedef enum clef_option_completion {
 
 typedef struct clef_option_row {
     const char *name;  /* without dashes */
+    char letter;       /* its short form behind one dash; 0: none */
     const char *value; /* how help calls the value; NULL for flags and choices */
     const char *words; /* choices: the words, separated by "|" */
     const char *help;  /* sentences, one paragraph */

@@ -20,11 +20,34 @@ typedef enum clef_shell_choice {
     CLEF_SHELL_FISH,
 } clef_shell_choice;
 
+typedef enum clef_group_choice {
+    CLEF_GROUP_DEFAULT,
+    CLEF_GROUP_32,
+    CLEF_GROUP_64,
+} clef_group_choice;
+
 typedef enum clef_question_form {
     CLEF_FORM_NOUL,
     CLEF_FORM_CHOICE,
     CLEF_FORM_SCORE,
 } clef_question_form;
+
+/* How the bench prints. */
+typedef enum clef_report_choice {
+    CLEF_REPORT_TABLE,
+    CLEF_REPORT_CSV,
+    CLEF_REPORT_JSON,
+} clef_report_choice;
+
+/* What the bench computes with; the first three as clef_precision, the others recipes. */
+typedef enum clef_bench_precision {
+    CLEF_BENCH_AUTO,
+    CLEF_BENCH_F32,
+    CLEF_BENCH_BF16,
+    CLEF_BENCH_INT8,
+    CLEF_BENCH_INT4,
+    CLEF_BENCH_MIXED,
+} clef_bench_precision;
 
 /* One question of the short form, as written; text borrowed from the command line. */
 typedef struct clef_question_argument {
@@ -62,6 +85,21 @@ typedef struct clef_settings {
     bool is_batch;
     bool has_json_errors;
     bool wants_help;
+
+    const char *output_directory;
+    const char *recipe; /* a name or a file */
+    unsigned group;     /* a clef_group_choice */
+    bool may_replace;
+
+    const char *shape;  /* a name or a model directory */
+    const char *tokens; /* a list of numbers */
+    uint32_t layer_count;
+    uint32_t sequence_count;
+    uint32_t rows_per_step;
+    uint32_t repeat_count;
+    unsigned bench_precision; /* a clef_bench_precision */
+    unsigned report;          /* a clef_report_choice */
+    bool wants_machine;
 
     unsigned shell; /* a clef_shell_choice */
     bool wants_manual;

@@ -58,7 +58,7 @@ static double read_clock_ms(void) {
 }
 
 void clef_progress_begin(clef_progress *progress, const clef_terminal *terminal) {
-    *progress = (clef_progress){.terminal = *terminal, .started_ms = read_clock_ms()};
+    *progress = (clef_progress){.terminal = *terminal, .unit = "", .started_ms = read_clock_ms()};
 }
 
 /* Progress is a courtesy: when the terminal does not take it, nothing is lost. */
@@ -86,10 +86,11 @@ void clef_progress_show(clef_progress *progress, uint64_t done, double share) {
     progress->shown_ms = now_ms;
     double seconds = (now_ms - progress->started_ms) / 1000.0;
     char line[160];
-    int length = snprintf(line, sizeof line, "%llu done", (unsigned long long)done);
+    int length =
+        snprintf(line, sizeof line, "%llu%s done", (unsigned long long)done, progress->unit);
     if (seconds > 0.0) {
-        length += snprintf(line + length, sizeof line - (size_t)length, ", %.1f/s",
-                           (double)done / seconds);
+        length += snprintf(line + length, sizeof line - (size_t)length, ", %.1f%s/s",
+                           (double)done / seconds, progress->unit);
     }
     if (share > 0.0 && share < 1.0 && done > 0) {
         char duration[48];

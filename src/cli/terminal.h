@@ -20,14 +20,15 @@ void clef_terminal_inspect(int stream, const clef_environment *environment,
 /* A line that is written over while work goes on; does nothing unless the terminal can. */
 typedef struct clef_progress {
     clef_terminal terminal;
+    const char *unit; /* behind the numbers, " MB"; "" for records */
     double started_ms;
     double shown_ms; /* when it was last written; 0: never */
 } clef_progress;
 
 void clef_progress_begin(clef_progress *progress, const clef_terminal *terminal);
 
-/* Shows `done` records, their rate, and the time left when `share` (of all input, 0 to 1) is known;
- * negative: unknown. Writes at most ten times a second. */
+/* Shows how much is done (in `unit`), its rate, and the time left when `share` (of all input, 0 to
+ * 1) is known; negative: unknown. Writes at most ten times a second. */
 void clef_progress_show(clef_progress *progress, uint64_t done, double share);
 
 /* Removes the line, so that other text can be written. */

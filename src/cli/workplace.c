@@ -29,8 +29,8 @@ clef_status clef_workplace_find(const clef_invocation *invocation, clef_workplac
 }
 
 /* The command line beats the environment; what neither says is left to the library. */
-static clef_status create_runtime(const clef_invocation *invocation, clef_workplace *workplace,
-                                  clef_error *error) {
+clef_status clef_workplace_start(const clef_invocation *invocation, clef_workplace *workplace,
+                                 clef_error *error) {
     const clef_settings *settings = invocation->settings;
     const clef_environment *environment = invocation->environment;
     clef_runtime_options options = {settings->thread_count, settings->cpu_level};
@@ -47,10 +47,8 @@ static clef_status create_runtime(const clef_invocation *invocation, clef_workpl
     return clef_runtime_create(&options, &workplace->runtime, error);
 }
 
-/* The library names files of the directory; people also need to know which directory. */
-static void name_directory(const clef_workplace *workplace, clef_error *error) {
+void clef_workplace_name_directory(const char *directory, clef_error *error) {
     char message[CLEF_ERROR_MESSAGE_BYTES];
-    const char *directory = workplace->directory.bytes;
     if (strstr(error->message, directory) != NULL) {
         return;
     }
@@ -61,7 +59,7 @@ static void name_directory(const clef_workplace *workplace, clef_error *error) {
 
 clef_status clef_workplace_open(const clef_invocation *invocation, bool tokenizer_only,
                                 clef_workplace *workplace, clef_error *error) {
-    clef_status status = create_runtime(invocation, workplace, error);
+    clef_status status = clef_workplace_start(invocation, workplace, error);
     if (status != CLEF_OK) {
         return status;
     }
@@ -72,7 +70,7 @@ clef_status clef_workplace_open(const clef_invocation *invocation, bool tokenize
     status = clef_model_open(workplace->runtime, workplace->directory.bytes, &options,
                              &workplace->model, error);
     if (status == CLEF_BAD_FILE) {
-        name_directory(workplace, error);
+        clef_workplace_name_directory(workplace->directory.bytes, error);
     }
     if (status != CLEF_OK) {
         return status;

@@ -20,9 +20,17 @@ typedef struct clef_workplace {
 clef_status clef_workplace_find(const clef_invocation *invocation, clef_workplace *workplace,
                                 clef_error *error);
 
-/* Opens what clef_workplace_find found. */
+/* Creates the runtime alone. */
+clef_status clef_workplace_start(const clef_invocation *invocation, clef_workplace *workplace,
+                                 clef_error *error);
+
+/* Creates the runtime and opens what clef_workplace_find found. */
 clef_status clef_workplace_open(const clef_invocation *invocation, bool tokenizer_only,
                                 clef_workplace *workplace, clef_error *error);
+
+/* Adds the directory of a model to an error about its files, unless it is named there: the library
+ * names files, people also need to know where. */
+void clef_workplace_name_directory(const char *directory, clef_error *error);
 
 void clef_workplace_close(clef_workplace *workplace);
 

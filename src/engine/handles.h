@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 
 #include "decide/answer.h"
+#include "engine/made_weights.h"
 #include "model/joint_head.h"
 #include "tokenizer/tokenizer.h"
 #include "weights/weight_store.h"
@@ -28,6 +29,7 @@ struct clef_model {
     clef_precision precision;
     /* Only when not tokenizer-only: */
     clef_weight_store *backbone_store, *head_store;
+    clef_made_weights made; /* what the stores lie over when nothing was read from files */
     clef_network network;
     uint64_t backbone_parameters, head_parameters;
 };
@@ -54,6 +56,15 @@ struct clef_answer {
 clef_runtime *clef_runtime_share(clef_runtime *runtime);
 clef_model *clef_model_share(clef_model *model);
 clef_record *clef_record_share(clef_record *record);
+
+/* A model with a runtime, a name and a precision, and nothing else. CLEF_OUT_OF_MEMORY. */
+clef_status clef_model_begin(clef_runtime *runtime, const char *directory, clef_precision precision,
+                             clef_model **out, clef_error *error);
+
+/* Checks the stores of a model against its configuration and binds them; takes over config (see
+ * clef_network_bind). `head` NULL: no head. CLEF_BAD_FILE, CLEF_OUT_OF_MEMORY. */
+clef_status clef_model_bind(clef_model *model, clef_config *config, const clef_head_config *head,
+                            clef_error *error);
 
 /* A record's answer from its logits (copied). CLEF_INTERNAL when one is not finite;
  * CLEF_OUT_OF_MEMORY. */

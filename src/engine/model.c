@@ -57,8 +57,8 @@ static clef_status load_head_config(clef_model *model, const clef_config *config
     return status;
 }
 
-static clef_status check_and_bind(clef_model *model, clef_config *config,
-                                  const clef_head_config *head, clef_error *error) {
+clef_status clef_model_bind(clef_model *model, clef_config *config, const clef_head_config *head,
+                            clef_error *error) {
     clef_arena arena = {0};
     clef_tensor_demands demands;
     clef_status status = clef_tensor_demands_list(config, head, &arena, &demands, error);
@@ -90,7 +90,7 @@ static clef_status load_network(clef_model *model, clef_error *error) {
         status = load_head_config(model, &config, &head, &has_head, error);
     }
     if (status == CLEF_OK) {
-        status = check_and_bind(model, &config, has_head ? &head : NULL, error);
+        status = clef_model_bind(model, &config, has_head ? &head : NULL, error);
     }
     clef_config_release(&config);
     return status;
@@ -120,6 +120,25 @@ static clef_status note_warning(clef_model *model, clef_error *error) {
     return CLEF_OK;
 }
 
+clef_status clef_model_begin(clef_runtime *runtime, const char *directory, clef_precision precision,
+                             clef_model **out, clef_error *error) {
+    clef_model *model = clef_allocate(1, sizeof *model);
+    *out = model;
+    if (model == NULL) {
+        return clef_fail_memory(error, sizeof *model, "the model");
+    }
+    atomic_init(&model->references, 1);
+    model->runtime = clef_runtime_share(runtime);
+    model->precision = precision;
+    model->directory = copy_string(directory);
+    if (model->directory == NULL) {
+        clef_model_close(model);
+        *out = NULL;
+        return clef_fail_memory(error, strlen(directory), "a path");
+    }
+    return CLEF_OK;
+}
+
 clef_status clef_model_open(clef_runtime *runtime, const char *directory,
                             const clef_model_options *options, clef_model **out,
                             clef_error *error) {
@@ -129,18 +148,13 @@ clef_status clef_model_open(clef_runtime *runtime, const char *directory,
         chosen.precision != CLEF_PRECISION_BF16) {
         return clef_fail(error, CLEF_USAGE, "unknown precision %d", (int)chosen.precision);
     }
-    clef_model *model = clef_allocate(1, sizeof *model);
-    if (model == NULL) {
-        return clef_fail_memory(error, sizeof *model, "the model");
+    clef_model *model;
+    clef_status status = clef_model_begin(runtime, directory, chosen.precision, &model, error);
+    if (status != CLEF_OK) {
+        return status;
     }
-    atomic_init(&model->references, 1);
-    model->runtime = clef_runtime_share(runtime);
     model->is_tokenizer_only = chosen.tokenizer_only;
-    model->precision = chosen.precision;
-    model->directory = copy_string(directory);
-    clef_status status =
-        model->directory == NULL ? clef_fail_memory(error, strlen(directory), "a path") : CLEF_OK;
-    if (status == CLEF_OK && !chosen.tokenizer_only) {
+    if (!chosen.tokenizer_only) {
         status = load_network(model, error);
     }
     if (status == CLEF_OK) {
@@ -172,6 +186,7 @@ void clef_model_close(clef_model *model) {
     clef_network_release(&model->network);
     clef_weight_store_close(model->backbone_store);
     clef_weight_store_close(model->head_store);
+    clef_made_weights_release(&model->made);
     clef_tokenizer_close(model->tokenizer);
     clef_release(model->warning);
     clef_release(model->directory);
@@ -220,7 +235,7 @@ void clef_model_describe(const clef_model *model, clef_model_facts *facts) {
         .delta_key_size = c->delta_key_size,
         .delta_value_size = c->delta_value_size,
         .vocabulary_size = c->vocabulary_size,
-        .token_count = clef_tokenizer_count(model->tokenizer),
+        .token_count = model->tokenizer == NULL ? 0 : clef_tokenizer_count(model->tokenizer),
         .context_length = c->context_length,
         .head_width = h->width,
         .head_evidence_layer_count = h->evidence_layer_count,

@@ -91,6 +91,10 @@ clef_status clef_record_encode(clef_model *model, const char *body, size_t body_
                                clef_error *error) {
     *out = NULL;
     clef_record_options chosen = options == NULL ? (clef_record_options){0} : *options;
+    if (model->tokenizer == NULL) {
+        return clef_fail(error, CLEF_USAGE, "the model %s was made for measuring and reads no text",
+                         model->directory);
+    }
     clef_record *record = clef_allocate(1, sizeof *record);
     if (record == NULL) {
         return clef_fail_memory(error, sizeof *record, "a record");

@@ -9,7 +9,6 @@
 #include "state/sequence.h"
 
 #define DEFAULT_ROWS 512
-#define ROW_LIMIT    65536
 /* Records a step can share: short records have some sixty tokens at least. */
 #define ROWS_PER_SLICE 16
 
@@ -48,6 +47,10 @@ size_t clef_session_rows(uint32_t rows_per_step) {
     return (rows + CLEF_GRID - 1) / CLEF_GRID * CLEF_GRID;
 }
 
+size_t clef_session_slices(size_t rows) {
+    return rows / ROWS_PER_SLICE;
+}
+
 static clef_status take_memory(clef_session *session, clef_error *error) {
     size_t rows = session->row_limit;
     size_t slices = session->slice_limit;
@@ -72,9 +75,9 @@ clef_status clef_session_create(clef_model *model, const clef_session_options *o
                                 clef_session **out, clef_error *error) {
     *out = NULL;
     uint32_t rows = options == NULL ? 0 : options->rows_per_step;
-    if (rows > ROW_LIMIT) {
+    if (rows > CLEF_SESSION_ROW_LIMIT) {
         return clef_fail(error, CLEF_USAGE, "%u rows in a step, over the limit of %d", rows,
-                         ROW_LIMIT);
+                         CLEF_SESSION_ROW_LIMIT);
     }
     if (model->is_tokenizer_only) {
         return clef_fail(error, CLEF_USAGE, "the model was opened for its tokenizer only");
@@ -91,7 +94,7 @@ clef_status clef_session_create(clef_model *model, const clef_session_options *o
     }
     session->model = clef_model_share(model);
     session->row_limit = clef_session_rows(rows);
-    session->slice_limit = session->row_limit / ROWS_PER_SLICE;
+    session->slice_limit = clef_session_slices(session->row_limit);
     clef_page_pool_init(&session->pool, model->network.layout.page_floats);
     clef_status status = clef_cpu_backend_create(model->runtime->thread_count,
                                                  model->runtime->level, &session->backend, error);
@@ -233,13 +236,12 @@ static void add_slice(clef_session *session, job *of, size_t slice, size_t row, 
     session->running[slice] = of;
 }
 
-/* Text positions: all three axes count the tokens. [3, rows] */
-static void fill_positions(clef_session *session, size_t slices, size_t rows) {
-    for (size_t s = 0; s < slices; s++) {
-        const clef_slice *slice = &session->slices[s];
+void clef_session_fill_positions(clef_slices slices, size_t rows, int32_t *positions) {
+    for (size_t s = 0; s < slices.count; s++) {
+        const clef_slice *slice = &slices.items[s];
         for (size_t i = 0; i < slice->count; i++) {
             for (size_t axis = 0; axis < 3; axis++) {
-                session->positions[axis * rows + slice->row + i] = (int32_t)(slice->position + i);
+                positions[axis * rows + slice->row + i] = (int32_t)(slice->position + i);
             }
         }
     }
@@ -277,7 +279,7 @@ static size_t form_step(clef_session *session, size_t *rows) {
         }
         of = next;
     }
-    fill_positions(session, slices, *rows);
+    clef_session_fill_positions((clef_slices){session->slices, slices}, *rows, session->positions);
     return slices;
 }
 

@@ -32,6 +32,11 @@ clef_status clef_head_reading_create(const clef_network *network, const clef_hea
     return CLEF_OK;
 }
 
+void clef_head_reading_restart(clef_head_reading *reading) {
+    size_t count = span_count(&reading->task) * reading->hidden_size;
+    memset(reading->totals, 0, count * sizeof *reading->totals);
+}
+
 void clef_head_reading_release(clef_head_reading *reading) {
     clef_release(reading->totals);
     *reading = (clef_head_reading){0};

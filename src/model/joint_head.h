@@ -37,6 +37,8 @@ typedef struct clef_head_reading {
 clef_status clef_head_reading_create(const clef_network *network, const clef_head_task *task,
                                      clef_head_reading *reading, clef_error *error);
 void clef_head_reading_release(clef_head_reading *reading);
+/* Back to no token read, for the same task. */
+void clef_head_reading_restart(clef_head_reading *reading);
 
 /* Takes in the hidden rows of a step just run (workspace->normed): memory rows go to the slices'
  * pages, spans to the readings. readings [slices.count], NULL where nobody reads; parts is room for

@@ -55,20 +55,36 @@ static bool is_quantised(const clef_tensor_demand *demand, const clef_stored_ten
     return is_matrix && (stored->dtype == CLEF_DTYPE_I8 || stored->dtype == CLEF_DTYPE_U8);
 }
 
-static bool fits_quantised(const clef_tensor_demand *demand, const clef_stored_tensor *stored,
-                           const clef_weight_store *store) {
-    char name[300];
-    snprintf(name, sizeof name, "%.*s" CLEF_SCALE_SUFFIX, (int)demand->name.length,
-             demand->name.bytes);
-    const clef_stored_tensor *scales = clef_weight_store_find(store, clef_text_of(name));
-    size_t columns = (size_t)demand->shape[1];
+static bool fits_values(const clef_tensor_demand *demand, const clef_stored_tensor *stored) {
+    uint64_t columns = demand->shape[1];
     bool has_packed_columns = stored->dtype == CLEF_DTYPE_I8
                                   ? stored->shape[1] == columns
                                   : columns % 32 == 0 && stored->shape[1] == columns / 2;
-    return stored->rank == 2 && stored->shape[0] == demand->shape[0] && has_packed_columns &&
-           scales != NULL && scales->dtype == CLEF_DTYPE_F32 && scales->rank == 2 &&
+    return stored->rank == 2 && stored->shape[0] == demand->shape[0] && has_packed_columns;
+}
+
+static const clef_stored_tensor *find_scales(const clef_tensor_demand *demand,
+                                             const clef_weight_store *store) {
+    char name[300];
+    snprintf(name, sizeof name, "%.*s" CLEF_SCALE_SUFFIX, (int)demand->name.length,
+             demand->name.bytes);
+    return clef_weight_store_find(store, clef_text_of(name));
+}
+
+static bool fits_scales(const clef_tensor_demand *demand, const clef_stored_tensor *scales) {
+    return scales != NULL && scales->dtype == CLEF_DTYPE_F32 && scales->rank == 2 &&
            scales->shape[0] == demand->shape[0] &&
-           clef_quantised_group(columns, (size_t)scales->shape[1]) != 0;
+           clef_quantised_group((size_t)demand->shape[1], (size_t)scales->shape[1]) != 0;
+}
+
+static void check_quantised(tensor_check *check, const clef_tensor_demand *demand,
+                            const clef_stored_tensor *stored, const clef_weight_store *store) {
+    const clef_stored_tensor *scales = find_scales(demand, store);
+    if (!fits_values(demand, stored)) {
+        add_finding(check, CLEF_TENSOR_FAULT_SHAPE, demand, stored);
+    } else if (!fits_scales(demand, scales)) {
+        add_finding(check, CLEF_TENSOR_FAULT_SCALES, demand, scales);
+    }
 }
 
 /* Compares one demand with what the store has under its name. */
@@ -79,9 +95,7 @@ static void check_demand(tensor_check *check, const clef_tensor_demand *demand,
     if (stored == NULL) {
         add_finding(check, CLEF_TENSOR_FAULT_MISSING, demand, NULL);
     } else if (is_quantised(demand, stored)) {
-        if (!fits_quantised(demand, stored, store)) {
-            add_finding(check, CLEF_TENSOR_FAULT_SHAPE, demand, stored);
-        }
+        check_quantised(check, demand, stored, store);
     } else if (!fits_shape(demand, stored)) {
         add_finding(check, CLEF_TENSOR_FAULT_SHAPE, demand, stored);
     } else if (stored->dtype != CLEF_DTYPE_BF16 && stored->dtype != CLEF_DTYPE_F16 &&
@@ -210,6 +224,7 @@ static clef_status write_error(const tensor_check *check, const char *directory,
     write_count(&text, check, CLEF_TENSOR_FAULT_MISSING, "missing");
     write_count(&text, check, CLEF_TENSOR_FAULT_SHAPE, "of a wrong shape");
     write_count(&text, check, CLEF_TENSOR_FAULT_TYPE, "of a wrong type");
+    write_count(&text, check, CLEF_TENSOR_FAULT_SCALES, "without scales that fit");
     write_count(&text, check, CLEF_TENSOR_FAULT_UNKNOWN, "unknown");
     clef_buffer_append_format(&text, "of %zu tensors", check->demands->count);
     write_files(&text, check, backbone, head);

@@ -190,8 +190,9 @@ static const struct {
 clef_text clef_tensor_name(clef_tensor_part part, int32_t layer, const char *local, char *out,
                            size_t size) {
     const char *prefix = parts[part].prefix;
-    if (part == CLEF_TENSOR_PART_TEXT && strcmp(local, output_rows[0].local) == 0) {
-        prefix = ""; /* the output matrix belongs to the whole model, not to its text part */
+    const char *output = output_rows[0].local;
+    if (part == CLEF_TENSOR_PART_TEXT && strncmp(local, output, strlen(output)) == 0) {
+        prefix = ""; /* the output matrix (and its scales) belongs to the whole model */
     }
     int length = parts[part].has_number ? snprintf(out, size, "%s%d.%s", prefix, layer, local)
                                         : snprintf(out, size, "%s%s", prefix, local);

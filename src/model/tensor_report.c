@@ -48,6 +48,10 @@ static bool is_same_line(const clef_tensor_finding *a, const clef_tensor_finding
         return has_equal_shape(a->stored, b->stored);
     case CLEF_TENSOR_FAULT_TYPE:
         return a->stored->dtype == b->stored->dtype;
+    case CLEF_TENSOR_FAULT_SCALES:
+        return a->stored == b->stored ||
+               (a->stored != NULL && b->stored != NULL && a->stored->dtype == b->stored->dtype &&
+                has_equal_shape(a->stored, b->stored));
     default:
         return true;
     }
@@ -182,8 +186,59 @@ static size_t write_missing(const report_writer *writer, const report_line *line
     return line->members + bias->members;
 }
 
+static bool is_quantised(const clef_stored_tensor *stored) {
+    return stored->dtype == CLEF_DTYPE_I8 || stored->dtype == CLEF_DTYPE_U8;
+}
+
+/* Appends the text of a line about the scales of quantised matrices: what is there, and what each
+ * known group would ask for. */
+static void write_scales(const clef_tensor_finding *finding, clef_text layers, clef_buffer *out) {
+    const clef_tensor_demand *demand = finding->demand;
+    uint64_t rows = demand->shape[0], columns = demand->shape[1];
+    write_name(out, demand, layers, demand->local.length);
+    if (finding->stored == NULL) {
+        clef_buffer_append_string(out, CLEF_SCALE_SUFFIX "  is missing");
+    } else {
+        clef_buffer_append_format(out, CLEF_SCALE_SUFFIX "  is %s ",
+                                  clef_dtype_name(finding->stored->dtype));
+        write_shape(out, finding->stored->rank, finding->stored->shape);
+    }
+    clef_buffer_append_format(out,
+                              ", expected F32 [%" PRIu64 ", %" PRIu64 "] (groups of 32 columns), "
+                              "[%" PRIu64 ", %" PRIu64 "] (of 64) or [%" PRIu64 ", 1]",
+                              rows, (columns + 31) / 32, rows, (columns + 63) / 64, rows);
+}
+
+/* Appends the text of a line about stored values of quantised matrices. */
+static void write_values(const clef_tensor_finding *finding, clef_text layers, clef_buffer *out) {
+    const clef_tensor_demand *demand = finding->demand;
+    bool has_halves = finding->stored->dtype == CLEF_DTYPE_U8;
+    uint64_t shape[2] = {demand->shape[0], demand->shape[1]};
+    write_name(out, demand, layers, demand->local.length);
+    clef_buffer_append_format(out, "  is %s ", clef_dtype_name(finding->stored->dtype));
+    write_shape(out, finding->stored->rank, finding->stored->shape);
+    if (has_halves && shape[1] % 32 == 0) {
+        shape[1] /= 2;
+        clef_buffer_append_string(out, ", expected U8 ");
+    } else {
+        clef_buffer_append_string(out, ", expected I8 ");
+    }
+    write_shape(out, 2, shape);
+    clef_buffer_append_string(out, has_halves && demand->shape[1] % 32 != 0
+                                       ? ": 4 bits need columns that are a multiple of 32"
+                                       : "");
+}
+
 /* Appends the text of a line about stored tensors that do not fit their demand. */
 static void write_misfit(const clef_tensor_finding *finding, clef_text layers, clef_buffer *out) {
+    if (finding->fault == CLEF_TENSOR_FAULT_SCALES) {
+        write_scales(finding, layers, out);
+        return;
+    }
+    if (finding->fault == CLEF_TENSOR_FAULT_SHAPE && is_quantised(finding->stored)) {
+        write_values(finding, layers, out);
+        return;
+    }
     write_name(out, finding->demand, layers, finding->demand->local.length);
     if (finding->fault == CLEF_TENSOR_FAULT_SHAPE) {
         clef_buffer_append_string(out, "  is ");
@@ -275,6 +330,8 @@ void clef_tensor_report_write(clef_buffer *out, const clef_tensor_finding *findi
     gather_lines(&writer);
     write_section(&writer, CLEF_TENSOR_FAULT_SHAPE, "wrong shapes:", SECTION_LINE_LIMIT);
     write_section(&writer, CLEF_TENSOR_FAULT_TYPE, "wrong types:", SECTION_LINE_LIMIT);
+    write_section(&writer, CLEF_TENSOR_FAULT_SCALES,
+                  "scales of quantised matrices that do not fit:", SECTION_LINE_LIMIT);
     write_section(&writer, CLEF_TENSOR_FAULT_UNKNOWN,
                   "tensors that this model does not have:", SECTION_LINE_LIMIT);
     write_section(&writer, CLEF_TENSOR_FAULT_MISSING, "missing tensors:", KEPT_LINE_LIMIT);

@@ -10,13 +10,14 @@ typedef enum clef_tensor_fault {
     CLEF_TENSOR_FAULT_MISSING, /* demanded, not stored */
     CLEF_TENSOR_FAULT_SHAPE,   /* stored with another shape */
     CLEF_TENSOR_FAULT_TYPE,    /* stored with a type that is no weight */
+    CLEF_TENSOR_FAULT_SCALES,  /* quantised, without scales that fit */
     CLEF_TENSOR_FAULT_UNKNOWN, /* stored, not demanded */
 } clef_tensor_fault;
 
 typedef struct clef_tensor_finding {
     clef_tensor_fault fault;
     const clef_tensor_demand *demand; /* NULL when unknown */
-    const clef_stored_tensor *stored; /* NULL when missing */
+    const clef_stored_tensor *stored; /* NULL when missing; of scales: themselves */
 } clef_tensor_finding;
 
 /* Appends a section per fault, each a line of its own after a line break: what fits no demand

@@ -344,6 +344,33 @@ clef_status clef_weight_store_open_file(const char *path, clef_weight_store **ou
     return CLEF_OK;
 }
 
+clef_status clef_weight_store_over(const clef_stored_tensor *tensors, size_t count, uint64_t bytes,
+                                   clef_weight_store **out, clef_error *error) {
+    *out = NULL;
+    clef_weight_store *store;
+    clef_status status = create_store(&store, error);
+    if (status == CLEF_OK) {
+        status = clef_tensor_table_create(&store->table, count, error);
+    }
+    if (status == CLEF_OK) {
+        store->tensors = clef_allocate(count, sizeof *store->tensors);
+        status = store->tensors == NULL ? clef_fail_memory(error, count * sizeof *store->tensors,
+                                                           "the list of tensors")
+                                        : CLEF_OK;
+    }
+    if (status != CLEF_OK) {
+        clef_weight_store_close(store);
+        return status;
+    }
+    for (size_t i = 0; i < count; i++) {
+        store->tensors[store->count++] = &tensors[i];
+        clef_tensor_table_insert(&store->table, &tensors[i]);
+    }
+    store->bytes = bytes;
+    *out = store;
+    return CLEF_OK;
+}
+
 void clef_weight_store_close(clef_weight_store *store) {
     if (store == NULL) {
         return;

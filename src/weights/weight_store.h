@@ -20,6 +20,11 @@ clef_status clef_weight_store_open(const char *directory, clef_weight_store **ou
 clef_status clef_weight_store_open_file(const char *path, clef_weight_store **out, bool *is_absent,
                                         clef_error *error);
 
+/* A store over `count` tensors in memory, borrowed until it is closed; no two share a name. `bytes`
+ * is what clef_weight_store_bytes shall say. CLEF_OUT_OF_MEMORY. */
+clef_status clef_weight_store_over(const clef_stored_tensor *tensors, size_t count, uint64_t bytes,
+                                   clef_weight_store **out, clef_error *error);
+
 void clef_weight_store_close(clef_weight_store *store);
 
 /* Tensors file by file, files by name, inside a file in the order of their data. */

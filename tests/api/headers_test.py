@@ -33,7 +33,7 @@ class Headers(unittest.TestCase):
                     self.compile(compiler, standard, suffix, header, "int use(void);\nint use(void) { return CLEF_OK; }")
 
     def test_there_are_headers(self) -> None:
-        self.assertEqual(HEADERS, ["clef/clef.h", "clef/status.h"])
+        self.assertEqual(HEADERS, ["clef/clef.h", "clef/measure.h", "clef/status.h"])
 
     def test_c(self) -> None:
         self.compile_all(os.environ.get("CLEF_C_COMPILER", "cc"), ["c99", "c11", "c17"], ".c")

@@ -9,6 +9,7 @@
 #include "backend/cpu/kernels/delta_rule/delta_rule.h"
 #include "backend/cpu/kernels/matmul/matmul.h"
 #include "backend/cpu/kernels/norm/norm.h"
+#include "backend/cpu/kernels/peak/peak.h"
 #include "backend/cpu/kernels/rotary/rotary.h"
 #include "backend/cpu/kernels/schema_head/schema_head.h"
 #include "backend/cpu/kernels/short_convolution/short_convolution.h"

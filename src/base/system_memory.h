@@ -1,0 +1,21 @@
+/* Memory as the operating system sees it: what is left for this process, and the most it has held.
+ * Questions with an answer for today only; nothing is reserved by asking. */
+#ifndef CLEF_BASE_SYSTEM_MEMORY_H
+#define CLEF_BASE_SYSTEM_MEMORY_H
+
+#include "base/error.h"
+
+/* Bytes that the machine and this process's control group leave; UINT64_MAX when nobody says. */
+uint64_t clef_system_memory_available(void);
+
+/* CLEF_OUT_OF_MEMORY with both numbers when `bytes` of `what` ("the weights of 4 layers") are not
+ * available now. */
+clef_status clef_system_memory_require(uint64_t bytes, const char *what, clef_error *error);
+
+/* The most bytes of memory that this process has held at once since it started, or since
+ * clef_system_memory_restart_peak where the system can forget; mapped files count as far as they
+ * are in memory. 0 when nobody says. */
+uint64_t clef_system_memory_peak(void);
+void clef_system_memory_restart_peak(void);
+
+#endif

@@ -1,0 +1,230 @@
+/* One list of values a case; CSV and JSON write the same ones in the same order. */
+#include "cli/bench_report.h"
+
+#include "base/json.h"
+#include "cli/display_text.h"
+
+#include <math.h>
+#include <stdio.h>
+
+/* Six significant digits: no clock is more exact. */
+static double round_value(double value) {
+    if (value == 0) {
+        return value;
+    }
+    double digits = floor(log10(fabs(value))) - 5;
+    /* Powers of ten with positive exponents are exact, others are not. */
+    return digits > 0 ? round(value / pow(10, digits)) * pow(10, digits)
+                      : round(value * pow(10, -digits)) / pow(10, -digits);
+}
+
+/* Writes names and values one behind the other in one of three forms. */
+typedef struct value_writer {
+    clef_buffer *out;
+    enum { WRITE_JSON, WRITE_NAMES, WRITE_VALUES } form;
+    bool has_begun;
+} value_writer;
+
+/* What stands before a value, or the whole of it where only names are written: then false. */
+static bool begin_value(value_writer *writer, const char *name) {
+    if (writer->has_begun) {
+        clef_buffer_append_byte(writer->out, ',');
+    }
+    writer->has_begun = true;
+    if (writer->form == WRITE_JSON) {
+        clef_buffer_append_format(writer->out, "\"%s\":", name);
+    } else if (writer->form == WRITE_NAMES) {
+        clef_buffer_append_string(writer->out, name);
+    }
+    return writer->form != WRITE_NAMES;
+}
+
+static void write_number(value_writer *writer, const char *name, double value) {
+    if (begin_value(writer, name)) {
+        clef_json_write_double(writer->out, round_value(value));
+    }
+}
+
+static void write_count(value_writer *writer, const char *name, uint64_t value) {
+    if (begin_value(writer, name)) {
+        clef_buffer_append_format(writer->out, "%llu", (unsigned long long)value);
+    }
+}
+
+/* In CSV as in JSON a text stands in quotes; those inside it are doubled there. */
+static void write_text(value_writer *writer, const char *name, clef_text value) {
+    if (!begin_value(writer, name)) {
+        return;
+    }
+    if (writer->form == WRITE_JSON) {
+        clef_json_write_string(writer->out, value);
+        return;
+    }
+    clef_buffer_append_byte(writer->out, '"');
+    for (size_t i = 0; i < value.length; i += 1) {
+        if (value.bytes[i] == '"') {
+            clef_buffer_append_byte(writer->out, '"');
+        }
+        clef_buffer_append_byte(writer->out, value.bytes[i]);
+    }
+    clef_buffer_append_byte(writer->out, '"');
+}
+
+static double seconds_of(uint64_t nanoseconds) {
+    return (double)nanoseconds * 1e-9;
+}
+
+/* Work a second over what the machine can do; 0 where that is unknown. */
+static double share_of(double work, double seconds, double peak) {
+    return peak > 0 && seconds > 0 ? work / seconds / peak : 0;
+}
+
+static void write_parts(value_writer *writer, const clef_measured *measured) {
+    if (writer->form == WRITE_JSON) {
+        (void)begin_value(writer, "parts");
+        clef_buffer_append_byte(writer->out, '{');
+        writer->has_begun = false;
+    }
+    for (int part = 0; part < CLEF_PART_COUNT; part += 1) {
+        char name[64];
+        snprintf(name, sizeof name, "%s%s", clef_part_name((clef_part)part),
+                 writer->form == WRITE_JSON ? "" : "_seconds");
+        write_number(writer, name, seconds_of(measured->part_ns[part]));
+    }
+    if (writer->form == WRITE_JSON) {
+        clef_buffer_append_byte(writer->out, '}');
+    }
+}
+
+static void write_case(value_writer *writer, const clef_bench_subject *subject,
+                       const clef_bench_case *found) {
+    const clef_measured *measured = &found->measured;
+    double seconds = seconds_of(measured->total_ns);
+    double rate = seconds > 0 ? 1 / seconds : 0;
+    write_text(writer, "shape", subject->shape);
+    write_count(writer, "layers", subject->layer_count);
+    write_text(writer, "precision", clef_text_of(subject->precision));
+    write_text(writer, "level", clef_text_of(subject->level));
+    write_count(writer, "threads", subject->thread_count);
+    write_count(writer, "sequences", subject->sequence_count);
+    write_count(writer, "tokens", found->token_count);
+    write_count(writer, "repeat", subject->repeat_count);
+    write_count(writer, "steps", measured->step_count);
+    write_number(writer, "seconds", seconds);
+    write_number(writer, "tokens_per_second", (double)measured->token_count * rate);
+    write_number(writer, "gflops", measured->matrix_operations * rate * 1e-9);
+    write_number(writer, "peak_gflops", found->peak * 1e-9);
+    write_number(writer, "share_of_peak",
+                 share_of(measured->matrix_operations, seconds, found->peak));
+    write_count(writer, "bytes_per_second", (uint64_t)(measured->weight_bytes * rate));
+    write_count(writer, "peak_bytes_per_second", (uint64_t)found->read_peak);
+    write_number(writer, "share_of_memory",
+                 share_of(measured->weight_bytes, seconds, found->read_peak));
+    write_parts(writer, measured);
+    write_count(writer, "matrix_operations", (uint64_t)measured->matrix_operations);
+    write_count(writer, "delta_operations", (uint64_t)measured->delta_operations);
+    write_count(writer, "attention_operations", (uint64_t)measured->attention_operations);
+    write_count(writer, "peak_memory_bytes", found->peak_memory_bytes);
+}
+
+/* ---- table ---- */
+
+static void append_table_heading(clef_buffer *out, const clef_bench_subject *subject) {
+    clef_display_append(out, subject->shape, SIZE_MAX, true);
+    clef_buffer_append_format(out, ", %u layers, %s, %u sequence%s, %s, %u thread%s, median of %u\n",
+                              subject->layer_count, subject->precision, subject->sequence_count,
+                              subject->sequence_count == 1 ? "" : "s", subject->level,
+                              subject->thread_count, subject->thread_count == 1 ? "" : "s",
+                              subject->repeat_count);
+    clef_buffer_append_string(out, "                             share of      weights  share of"
+                                   "          share of the time (%)\n"
+                                   "  tokens  tokens/s  GFLOP/s      peak         GB/s    memory"
+                                   "  products delta attn. head rest   memory\n");
+}
+
+static void append_table_case(clef_buffer *out, const clef_bench_case *found) {
+    const clef_measured *measured = &found->measured;
+    double seconds = seconds_of(measured->total_ns);
+    double percent = measured->total_ns > 0 ? 100.0 / (double)measured->total_ns : 0;
+    clef_buffer_append_format(
+        out, "%8u %9.1f %8.1f %7.1f %% %12.2f %7.1f %%  %8.1f %5.1f %5.1f %4.1f %4.1f %5.2f GB\n",
+        found->token_count, (double)measured->token_count / seconds,
+        measured->matrix_operations / seconds * 1e-9,
+        100 * share_of(measured->matrix_operations, seconds, found->peak),
+        measured->weight_bytes / seconds * 1e-9,
+        100 * share_of(measured->weight_bytes, seconds, found->read_peak),
+        percent * (double)measured->part_ns[CLEF_PART_MATRIX_PRODUCTS],
+        percent * (double)measured->part_ns[CLEF_PART_DELTA_RULE],
+        percent * (double)measured->part_ns[CLEF_PART_ATTENTION],
+        percent * (double)measured->part_ns[CLEF_PART_HEAD],
+        percent * (double)measured->part_ns[CLEF_PART_REST],
+        (double)found->peak_memory_bytes * 1e-9);
+}
+
+/* ---- all forms ---- */
+
+void clef_bench_report_begin(clef_buffer *out, clef_report_choice form,
+                             const clef_bench_subject *subject) {
+    if (form == CLEF_REPORT_TABLE) {
+        append_table_heading(out, subject);
+    } else if (form == CLEF_REPORT_CSV) {
+        static const clef_bench_case nothing;
+        value_writer writer = {.out = out, .form = WRITE_NAMES};
+        write_case(&writer, subject, &nothing);
+        clef_buffer_append_byte(out, '\n');
+    }
+}
+
+void clef_bench_report_case(clef_buffer *out, clef_report_choice form,
+                            const clef_bench_subject *subject, const clef_bench_case *found) {
+    value_writer writer = {.out = out,
+                           .form = form == CLEF_REPORT_JSON ? WRITE_JSON : WRITE_VALUES};
+    if (form == CLEF_REPORT_TABLE) {
+        append_table_case(out, found);
+        return;
+    }
+    clef_buffer_append_string(out, form == CLEF_REPORT_JSON ? "{" : "");
+    write_case(&writer, subject, found);
+    clef_buffer_append_string(out, form == CLEF_REPORT_JSON ? "}\n" : "\n");
+}
+
+static void write_machine(value_writer *writer, const char *level, uint32_t thread_count,
+                          const double *peaks) {
+    write_text(writer, "level", clef_text_of(level));
+    write_count(writer, "threads", thread_count);
+    write_number(writer, "f32_gflops", peaks[CLEF_PEAK_F32] * 1e-9);
+    write_number(writer, "bf16_gflops", peaks[CLEF_PEAK_BF16] * 1e-9);
+    write_number(writer, "int8_gflops", peaks[CLEF_PEAK_INT8] * 1e-9);
+    write_count(writer, "peak_bytes_per_second", (uint64_t)peaks[CLEF_PEAK_READ]);
+}
+
+void clef_bench_report_machine(clef_buffer *out, clef_report_choice form, const char *level,
+                               uint32_t thread_count, const double *peaks) {
+    value_writer writer = {.out = out, .form = WRITE_NAMES};
+    switch (form) {
+    case CLEF_REPORT_TABLE:
+        clef_buffer_append_format(
+            out,
+            "level           %s, %u threads\n"
+            "f32             %.1f GFLOP/s\n"
+            "bf16            %.1f GFLOP/s\n"
+            "int8            %.1f GOP/s\n"
+            "reading memory  %.1f GB/s\n",
+            level, thread_count, peaks[CLEF_PEAK_F32] * 1e-9, peaks[CLEF_PEAK_BF16] * 1e-9,
+            peaks[CLEF_PEAK_INT8] * 1e-9, peaks[CLEF_PEAK_READ] * 1e-9);
+        return;
+    case CLEF_REPORT_CSV:
+        write_machine(&writer, level, thread_count, peaks);
+        clef_buffer_append_byte(out, '\n');
+        writer = (value_writer){.out = out, .form = WRITE_VALUES};
+        write_machine(&writer, level, thread_count, peaks);
+        clef_buffer_append_byte(out, '\n');
+        return;
+    case CLEF_REPORT_JSON:
+        writer.form = WRITE_JSON;
+        clef_buffer_append_byte(out, '{');
+        write_machine(&writer, level, thread_count, peaks);
+        clef_buffer_append_string(out, "}\n");
+        return;
+    }
+}

@@ -30,16 +30,21 @@ clef_record *encode_made(clef_model *model, uint64_t seed, size_t words);
 uint64_t next_number(uint64_t *seed);
 void shuffle(size_t *order, size_t count, uint64_t *seed);
 
-/* Calls test(level) for every level that this machine has. */
+/* Calls test(level) for every level that this machine has and that brings kernels of its own. */
 void for_each_level(void (*test)(const char *level));
+/* Name of the highest of them. */
+const char *best_level(void);
 
 /* Logits as a copy: clef_release. */
 float *copy_logits(const clef_answer *answer);
 /* Fails, naming what was compared, when a bit differs. */
 void assert_equal_logits(const clef_answer *answer, const float *logits, const char *what);
 
-/* Submits records[order[i]] one behind the other, steps until all are answered. answers[i] belongs to
- * records[i]. */
+/* Submits a record; *answer, NULL until then, is there when it has been answered. */
+void submit(clef_session *session, clef_record *record, clef_answer **answer);
+/* Steps until nothing is pending. */
+void finish(clef_session *session);
+/* Submits records[order[i]] one behind the other and finishes. answers[i] belongs to records[i]. */
 void decide_together(clef_session *session, clef_record **records, const size_t *order,
                      size_t count, clef_answer **answers);
 

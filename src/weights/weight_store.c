@@ -320,10 +320,9 @@ clef_status clef_weight_store_open(const char *directory, clef_weight_store **ou
 clef_status clef_weight_store_open_file(const char *path, clef_weight_store **out, bool *is_absent,
                                         clef_error *error) {
     *out = NULL;
-    struct stat found;
     if (is_absent != NULL) {
         /* A dangling link is there, and gets its own message. */
-        *is_absent = lstat(path, &found) != 0;
+        *is_absent = !clef_path_is_taken(path);
     }
     clef_weight_store *store;
     clef_status status = create_store(&store, error);

@@ -4,7 +4,10 @@
 #include "backend/cpu/kernel_table.h"
 #include "base/memory.h"
 
+#include <dirent.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 const char *random_model(void) {
     return CLEF_FIXTURES "/tiny-random/release";
@@ -136,6 +139,62 @@ clef_record *encode_made(clef_model *model, uint64_t seed, size_t words) {
     clef_record *record = encode_body(model, body);
     clef_release((void *)(uintptr_t)body.bytes);
     return record;
+}
+
+/* ---- copies of a model ---- */
+
+const char *path_in(const char *directory, const char *name) {
+    static char path[1024];
+    snprintf(path, sizeof path, "%s/%s", directory, name);
+    return path;
+}
+
+static void copy_file(const char *from, const char *to) {
+    clef_text text = load_file(from);
+    FILE *file = fopen(to, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(text.bytes, 1, text.length, file), text.length);
+    assert_int_equal(fclose(file), 0);
+    clef_release((void *)(uintptr_t)text.bytes);
+}
+
+/* Calls each(from, to, name) for the files of folder `from`. */
+static void for_each_file(const char *from, const char *to,
+                          void (*each)(const char *from, const char *to, const char *name)) {
+    DIR *folder = opendir(from);
+    assert_non_null(folder);
+    for (struct dirent *entry = readdir(folder); entry != NULL; entry = readdir(folder)) {
+        if (entry->d_name[0] != '.') {
+            each(from, to, entry->d_name);
+        }
+    }
+    closedir(folder);
+}
+
+static void copy_into(const char *from, const char *to, const char *name) {
+    char path[512];
+    snprintf(path, sizeof path, "%s/%s", to, name);
+    copy_file(path_in(from, name), path);
+}
+
+static void remove_from(const char *from, const char *to, const char *name) {
+    (void)to;
+    unlink(path_in(from, name));
+}
+
+char *copy_model(const char *directory) {
+    char *copy = clef_allocate(64, 1);
+    assert_non_null(copy);
+    snprintf(copy, 64, "/tmp/clef-model-XXXXXX");
+    assert_non_null(mkdtemp(copy));
+    for_each_file(directory, copy, copy_into);
+    return copy;
+}
+
+void drop_copy(char *directory) {
+    for_each_file(directory, NULL, remove_from);
+    rmdir(directory);
+    clef_release(directory);
 }
 
 /* ---- levels ---- */

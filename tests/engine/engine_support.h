@@ -26,6 +26,13 @@ clef_answer *decide(clef_session *session, clef_record *record);
 clef_text make_body(uint64_t seed, size_t words);
 clef_record *encode_made(clef_model *model, uint64_t seed, size_t words);
 
+/* A folder of its own with copies of a model's files, and its end. The path is owned by the caller:
+ * drop_copy. */
+char *copy_model(const char *directory);
+void drop_copy(char *directory);
+/* Path of a file of a copy, in a static buffer (one at a time). */
+const char *path_in(const char *directory, const char *name);
+
 /* Numbers that follow a seed: the next one, and a shuffled order of 0 … count - 1. */
 uint64_t next_number(uint64_t *seed);
 void shuffle(size_t *order, size_t count, uint64_t *seed);

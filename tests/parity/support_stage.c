@@ -2,6 +2,7 @@
 #include "support_stage.h"
 
 #include "base/memory.h"
+#include "base/machine.h"
 #include "base/parallel.h"
 
 #include <stdio.h>
@@ -22,7 +23,7 @@ void open_stage(test_stage *stage, const clef_network *network, size_t row_limit
                 unsigned thread_count, const char *level) {
     clef_error error = {0};
     *stage = (struct test_stage){.network = network};
-    unsigned threads = thread_count == 0 ? clef_cpu_count() : thread_count;
+    unsigned threads = thread_count == 0 ? clef_machine_cpus() : thread_count;
     assert_ok(clef_cpu_backend_create(threads, level, &stage->backend, &error), &error);
     assert_ok(clef_workspace_create(network, row_limit, &stage->workspace, &error), &error);
     clef_page_pool_init(&stage->pool, network->layout.page_floats);

@@ -11,7 +11,6 @@
 #include "weights/weight_files.h"
 
 #include <stdio.h>
-#include <sys/stat.h>
 
 struct clef_weight_store {
     clef_safetensors **files; /* owned; [file_count] */

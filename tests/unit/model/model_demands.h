@@ -33,4 +33,13 @@ static void release_model(model *loaded) {
     clef_arena_release(&loaded->arena);
 }
 
+static const clef_tensor_demand *find_demand(const model *loaded, const char *name) {
+    for (size_t i = 0; i < loaded->demands.count; i++) {
+        if (clef_text_equals(loaded->demands.items[i].name, clef_text_of(name))) {
+            return &loaded->demands.items[i];
+        }
+    }
+    return NULL;
+}
+
 #endif

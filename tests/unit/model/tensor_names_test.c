@@ -4,15 +4,6 @@
 
 #include <inttypes.h>
 
-static const clef_tensor_demand *find_demand(const model *loaded, const char *name) {
-    for (size_t i = 0; i < loaded->demands.count; i++) {
-        if (clef_text_equals(loaded->demands.items[i].name, clef_text_of(name))) {
-            return &loaded->demands.items[i];
-        }
-    }
-    return NULL;
-}
-
 static size_t count_part(const model *loaded, clef_tensor_part first, clef_tensor_part last) {
     size_t count = 0;
     for (size_t i = 0; i < loaded->demands.count; i++) {

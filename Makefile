@@ -3,6 +3,8 @@ PREFIX  ?= /usr/local
 JOBS    ?= $(shell nproc 2>/dev/null || echo 2)
 SECONDS ?= 60
 
+MAKEFLAGS += --no-print-directory
+
 .PHONY: help demo test test-sanitize fuzz evaluate format format-check lint check install clean
 
 help:  ## list the targets

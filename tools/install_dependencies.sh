@@ -56,7 +56,7 @@ for group in "${@:-build}"; do
 done
 
 if [ -z "$missing" ]; then
-    echo "Nothing to install for: ${*:-build}."
+    echo "Nothing to install."
     exit 0
 fi
 missing=${missing# }

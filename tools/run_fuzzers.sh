@@ -2,7 +2,7 @@
 # Runs every libFuzzer target for some seconds: tools/run_fuzzers.sh BUILD SECONDS.
 #
 # Starts from tests/fuzz/corpus/<target>/ and keeps what it finds in BUILD/corpus/<target>/. An input
-# that breaks something is left in BUILD/artifacts/; copy it into the corpus together with the mend.
+# that breaks something is left in BUILD/artifacts/, beside the log of each target; copy it into the corpus together with the mend.
 # With 0 seconds the corpus is only replayed.
 set -eu
 build=${1:?the build folder}
@@ -23,11 +23,13 @@ for program in "$build"/tests/fuzz/fuzz_*; do
     dictionary=""
     [ ! -f "$seeds/$target.dict" ] || dictionary="-dict=$seeds/$target.dict"
     # shellcheck disable=SC2086 # lists of words
-    if "$program" $limit $dictionary -timeout=10 -rss_limit_mb=2048 -print_final_stats=0 -verbosity=0 \
-        -artifact_prefix="$build/artifacts/$target-" $corpus; then
+    if "$program" $limit $dictionary -timeout=10 -rss_limit_mb=2048 \
+        -artifact_prefix="$build/artifacts/$target-" $corpus >"$build/artifacts/$target.log" 2>&1; then
+        # shellcheck disable=SC2086
         echo "$target: fine after $seconds s, $(find $corpus -type f | wc -l) inputs"
     else
-        echo "$target: FAILED; see $build/artifacts/" >&2
+        tail -n 40 "$build/artifacts/$target.log" >&2
+        echo "$target: FAILED; the input and the whole log are in $build/artifacts/" >&2
         status=1
     fi
 done

@@ -173,6 +173,8 @@ CLEF_API void clef_text_free(char *text);
 typedef struct clef_session_options {
     uint32_t rows_per_step; /* tokens computed at once, of all records together; 0: 512; rounded up
                                to a multiple of 64; at most 65,536 */
+    uint64_t state_bytes;   /* for the states of running records; 0: no limit. A record waits while
+                               others hold the memory, and fails when it needs more than that alone */
 } clef_session_options;
 
 /* Takes all memory that a step needs. CLEF_USAGE when the model has no head or was opened as

@@ -226,3 +226,8 @@ bool clef_path_exists(const char *path) {
     struct stat found;
     return stat(path, &found) == 0;
 }
+
+bool clef_path_is_taken(const char *path) {
+    struct stat found;
+    return lstat(path, &found) == 0;
+}

@@ -31,4 +31,7 @@ char *clef_path_join(const char *directory, const char *name);
 /* Something of that name exists (link followed). */
 bool clef_path_exists(const char *path);
 
+/* The name is taken, be it by a link to nothing. */
+bool clef_path_is_taken(const char *path);
+
 #endif

@@ -106,7 +106,7 @@ static decimal round_decimal(double magnitude, int count) {
             result.digits[result.count++] = *c;
         }
     }
-    result.exponent = *c == 'e' ? atoi(c + 1) : 0;
+    result.exponent = *c == 'e' ? (int)strtol(c + 1, NULL, 10) : 0;
     return result;
 }
 

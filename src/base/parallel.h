@@ -14,7 +14,4 @@ typedef void clef_task(void *context, size_t task, unsigned worker);
 /* Runs all tasks on at most thread_count threads (at least 1) and returns when all are done. */
 void clef_parallel_for(unsigned thread_count, size_t task_count, clef_task *run, void *context);
 
-/* CPUs this process may use: affinity mask and control-group quota, at least 1. */
-unsigned clef_cpu_count(void);
-
 #endif

@@ -2,6 +2,7 @@
 #include "cli/environment.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 static const clef_environment_entry entries[] = {
     {"CLEF_MODEL", "Model directory when --model is not given."},
@@ -11,6 +12,8 @@ static const clef_environment_entry entries[] = {
     {"TERM", "\"dumb\" or unset: no colour and no progress line."},
     {"COLUMNS", "Width of tables and help in columns; otherwise the terminal is asked."},
     {"LC_ALL, LC_CTYPE, LANG", "The first that is set tells whether the terminal shows UTF-8."},
+    {"OMP_WAIT_POLICY, GOMP_SPINCOUNT",
+     "Whether waiting threads sleep (passive) or spin (active); passive when neither is set."},
     {NULL, NULL},
 };
 
@@ -32,6 +35,13 @@ void clef_environment_read(clef_environment *environment) {
     }
     if (environment->locale == NULL) {
         environment->locale = read_variable("LANG");
+    }
+}
+
+void clef_environment_let_threads_sleep(char **arguments) {
+    if (getenv("OMP_WAIT_POLICY") == NULL && getenv("GOMP_SPINCOUNT") == NULL &&
+        setenv("OMP_WAIT_POLICY", "passive", 0) == 0) {
+        execv("/proc/self/exe", arguments);
     }
 }
 

@@ -11,14 +11,22 @@ static void note_signal(int number) {
     was_interrupted = 1;
 }
 
+/* A signal that whoever started us told us to ignore stays ignored. */
+static void watch_signal(int number, const struct sigaction *action) {
+    struct sigaction before;
+    if (sigaction(number, NULL, &before) == 0 && before.sa_handler != SIG_IGN) {
+        sigaction(number, action, NULL);
+    }
+}
+
 void clef_interrupt_watch(void) {
     struct sigaction action;
     memset(&action, 0, sizeof action);
     action.sa_handler = note_signal;
     sigemptyset(&action.sa_mask);
     action.sa_flags = (int)SA_RESETHAND;
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
+    watch_signal(SIGINT, &action);
+    watch_signal(SIGTERM, &action);
 }
 
 bool clef_interrupt_seen(void) {

@@ -2,6 +2,7 @@
  * session makes its backend from it. */
 #include "engine/handles.h"
 
+#include "base/machine.h"
 #include "base/memory.h"
 #include "base/parallel.h"
 
@@ -23,7 +24,11 @@ clef_status clef_runtime_create(const clef_runtime_options *options, clef_runtim
         return clef_fail(error, CLEF_USAGE, "%u threads, over the limit of %d", chosen.thread_count,
                          CLEF_THREAD_LIMIT);
     }
-    unsigned threads = chosen.thread_count == 0 ? clef_cpu_count() : chosen.thread_count;
+    unsigned threads = chosen.thread_count;
+    if (threads == 0) {
+        threads = clef_machine_cpus();
+        threads = threads > CLEF_THREAD_LIMIT ? CLEF_THREAD_LIMIT : threads;
+    }
     clef_runtime *runtime = clef_allocate(1, sizeof *runtime);
     if (runtime == NULL) {
         return clef_fail_memory(error, sizeof *runtime, "the runtime");

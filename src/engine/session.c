@@ -3,6 +3,7 @@
 #include "engine/session.h"
 
 #include "base/clock.h"
+#include "base/machine.h"
 #include "base/memory.h"
 #include "engine/handles.h"
 #include "engine/schedule.h"
@@ -19,6 +20,7 @@ typedef struct job {
     clef_answer_callback *callback;
     void *context;
     clef_sequence *sequence; /* once it runs */
+    uint64_t state_bytes;    /* once it runs: what its whole state takes */
     clef_head_reading reading;
     uint64_t started_ns;
 } job;
@@ -30,7 +32,8 @@ struct clef_session {
     clef_page_pool pool;
     job *first, *last; /* oldest first */
     size_t job_count;
-    clef_sequence **free_sequences; /* [slice_limit], free_count of them */
+    uint64_t state_bytes, state_byte_limit; /* of running jobs; limit 0: none */
+    clef_sequence **free_sequences;         /* [slice_limit], free_count of them */
     size_t free_count;
     size_t row_limit, slice_limit;
     uint32_t *tokens;             /* [row_limit] */
@@ -71,6 +74,18 @@ static clef_status take_memory(clef_session *session, clef_error *error) {
     return clef_workspace_create(&session->model->network, rows, &session->workspace, error);
 }
 
+/* Activations are written, so they count; mapped weights do not, since the system can drop them. */
+static clef_status check_memory(const clef_model *model, size_t rows, clef_error *error) {
+    uint64_t needed = (uint64_t)clef_workspace_floats(&model->network, rows) * sizeof(float);
+    uint64_t allowed = clef_machine_memory();
+    if (allowed != 0 && needed > allowed) {
+        return clef_fail(error, CLEF_OUT_OF_MEMORY,
+                         "a step of %zu rows needs %llu bytes, but this process may use %llu", rows,
+                         (unsigned long long)needed, (unsigned long long)allowed);
+    }
+    return CLEF_OK;
+}
+
 clef_status clef_session_create(clef_model *model, const clef_session_options *options,
                                 clef_session **out, clef_error *error) {
     *out = NULL;
@@ -88,6 +103,10 @@ clef_status clef_session_create(clef_model *model, const clef_session_options *o
                          "so it cannot decide",
                          model->directory);
     }
+    clef_status status = check_memory(model, clef_session_rows(rows), error);
+    if (status != CLEF_OK) {
+        return status;
+    }
     clef_session *session = clef_allocate(1, sizeof *session);
     if (session == NULL) {
         return clef_fail_memory(error, sizeof *session, "a session");
@@ -95,9 +114,10 @@ clef_status clef_session_create(clef_model *model, const clef_session_options *o
     session->model = clef_model_share(model);
     session->row_limit = clef_session_rows(rows);
     session->slice_limit = clef_session_slices(session->row_limit);
+    session->state_byte_limit = options == NULL ? 0 : options->state_bytes;
     clef_page_pool_init(&session->pool, model->network.layout.page_floats);
-    clef_status status = clef_cpu_backend_create(model->runtime->thread_count,
-                                                 model->runtime->level, &session->backend, error);
+    status = clef_cpu_backend_create(model->runtime->thread_count, model->runtime->level,
+                                     &session->backend, error);
     if (status == CLEF_OK) {
         status = session->backend->operations->reserve(session->backend, session->row_limit,
                                                        clef_network_widest_input(&model->network),
@@ -129,6 +149,7 @@ static void keep_sequence(clef_session *session, clef_sequence *sequence) {
 }
 
 static void destroy_job(clef_session *session, job *done) {
+    session->state_bytes -= done->state_bytes;
     keep_sequence(session, done->sequence);
     clef_head_reading_release(&done->reading);
     clef_record_close(done->record);
@@ -207,12 +228,22 @@ static void finish_job(clef_session *session, job *done, clef_status status, cle
 
 /* ---- a step ---- */
 
+/* Whether a record that has not begun may take the state it needs: the whole of it at once, so that
+ * none runs dry half-way. It waits while others hold the memory. */
+static bool must_wait(const clef_session *session, uint64_t needed) {
+    return session->state_byte_limit != 0 && session->state_bytes > 0 &&
+           session->state_bytes + needed > session->state_byte_limit;
+}
+
 /* State for a record that runs for the first time. */
-static clef_status start_job(clef_session *session, job *of, clef_error *error) {
-    if (of->sequence != NULL) {
-        return CLEF_OK;
-    }
+static clef_status start_job(clef_session *session, job *of, uint64_t needed, clef_error *error) {
     const clef_network *network = &session->model->network;
+    if (session->state_byte_limit != 0 && needed > session->state_byte_limit) {
+        return clef_fail(error, CLEF_OUT_OF_MEMORY,
+                         "a record of %zu tokens needs %llu bytes of state, over the limit of %llu",
+                         of->record->task.token_count, (unsigned long long)needed,
+                         (unsigned long long)session->state_byte_limit);
+    }
     clef_status status = CLEF_OK;
     if (session->free_count > 0) {
         of->sequence = session->free_sequences[--session->free_count];
@@ -220,8 +251,13 @@ static clef_status start_job(clef_session *session, job *of, clef_error *error) 
         status = clef_sequence_create(&network->layout, &session->pool, &of->sequence, error);
     }
     if (status == CLEF_OK) {
+        status = clef_sequence_reserve(of->sequence, of->record->task.token_count, error);
+    }
+    if (status == CLEF_OK) {
         status = clef_head_reading_create(network, &of->record->task, &of->reading, error);
     }
+    of->state_bytes = needed;
+    session->state_bytes += needed;
     of->started_ns = clef_clock_ns();
     return status;
 }
@@ -247,7 +283,8 @@ void clef_session_fill_positions(clef_slices slices, size_t rows, int32_t *posit
     }
 }
 
-/* Forms the step: shares out rows and lists slices. A record that cannot get memory fails alone.
+/* Forms the step: shares out rows and lists slices. A record that cannot get memory fails alone;
+ * one that must wait keeps those behind it waiting too, so that long records get their turn.
  * Returns the number of slices; *rows receives the rows. */
 static size_t form_step(clef_session *session, size_t *rows) {
     size_t candidates = 0;
@@ -263,19 +300,21 @@ static size_t form_step(clef_session *session, size_t *rows) {
     for (size_t i = 0; i < shared; i++) {
         job *next = of->next;
         size_t count = session->shares[i];
-        if (count > 0) {
-            clef_error error = {0};
-            clef_status status = start_job(session, of, &error);
-            if (status == CLEF_OK) {
-                status =
-                    clef_sequence_reserve(of->sequence, of->sequence->position + count, &error);
+        clef_error error = {0};
+        clef_status status = CLEF_OK;
+        if (count > 0 && of->sequence == NULL) {
+            uint64_t needed = clef_state_layout_bytes(&session->model->network.layout,
+                                                      of->record->task.token_count);
+            if (must_wait(session, needed)) {
+                break;
             }
-            if (status == CLEF_OK) {
-                add_slice(session, of, slices++, *rows, count);
-                *rows += count;
-            } else {
-                finish_job(session, of, status, NULL, &error);
-            }
+            status = start_job(session, of, needed, &error);
+        }
+        if (status != CLEF_OK) {
+            finish_job(session, of, status, NULL, &error);
+        } else if (count > 0) {
+            add_slice(session, of, slices++, *rows, count);
+            *rows += count;
         }
         of = next;
     }

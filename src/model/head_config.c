@@ -9,7 +9,6 @@
 #include "weights/bad_file.h"
 
 #include <stdio.h>
-#include <sys/stat.h>
 
 #define FILE_NAME       "joint_head_config.json"
 #define FILE_BYTE_LIMIT ((size_t)1 << 20)
@@ -76,10 +75,9 @@ clef_status clef_head_config_load(const char *directory, uint32_t hidden_size,
     if (path == NULL) {
         return clef_fail_memory(error, strlen(directory), "a path");
     }
-    struct stat found;
     if (is_absent != NULL) {
         /* A dangling link is there, and gets its own message. */
-        *is_absent = lstat(path, &found) != 0;
+        *is_absent = !clef_path_is_taken(path);
     }
     clef_file file;
     clef_status status = clef_file_read(path, FILE_BYTE_LIMIT, &file, error);

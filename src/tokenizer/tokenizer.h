@@ -32,9 +32,10 @@ typedef enum clef_control_tokens {
     CLEF_CONTROL_PARSE, /* added tokens in the text become their ids */
 } clef_control_tokens;
 
-/* Appends the ids of `text` (valid UTF-8) to `list`. No ids for empty text. Stops early, with what
- * it has, once the list holds more than `id_limit` ids (0: no limit). Thread-safe.
- * CLEF_OUT_OF_MEMORY (list is then as before). Time n log n in the length. */
+/* Appends the ids of `text` (valid UTF-8) to `list`. No ids for empty text. Stops early once the
+ * list holds more than `id_limit` ids (0: no limit); what it holds then only tells that there are
+ * too many, because a huge piece is cut to what passes the limit. Thread-safe. CLEF_OUT_OF_MEMORY
+ * (list is then as before). Time n log n in the length. */
 clef_status clef_tokenizer_encode(const clef_tokenizer *tokenizer, clef_text text,
                                   clef_control_tokens mode, size_t id_limit, clef_token_list *list,
                                   clef_error *error);

@@ -11,7 +11,6 @@
 #include "weights/weight_files.h"
 
 #include <stdio.h>
-#include <sys/stat.h>
 
 struct clef_weight_store {
     clef_safetensors **files; /* owned; [file_count] */
@@ -320,10 +319,9 @@ clef_status clef_weight_store_open(const char *directory, clef_weight_store **ou
 clef_status clef_weight_store_open_file(const char *path, clef_weight_store **out, bool *is_absent,
                                         clef_error *error) {
     *out = NULL;
-    struct stat found;
     if (is_absent != NULL) {
         /* A dangling link is there, and gets its own message. */
-        *is_absent = lstat(path, &found) != 0;
+        *is_absent = !clef_path_is_taken(path);
     }
     clef_weight_store *store;
     clef_status status = create_store(&store, error);

@@ -15,26 +15,25 @@ GOOD = b'{"model":"m","state":"%d","questions":{"q":{"type":"noul"}}}'
 class Batch(unittest.TestCase):
     def test_equal_to_single_answers(self) -> None:
         requests = [case["request"].encode() for case in lines(FIXTURES / "tiny-random/text/requests.jsonl")]
-        requests = [request for request in requests if b"\n" not in request and len(request) < 4000]
-        self.assertGreater(len(requests), 20)
-        for output in ("json", "raw"):
-            together = answer("ask", "--batch", "--model", RANDOM, "--output", output, stdin=b"\n".join(requests))
-            answers = together.splitlines()
-            self.assertEqual(len(answers), len(requests))
-            for i in range(0, len(requests), 9):
-                alone = answer("ask", "--model", RANDOM, "--output", output, stdin=requests[i])
-                self.assertEqual(answers[i] + b"\n", alone)
-        encoded = answer("encode", "--batch", "--model", RANDOM, stdin=b"\n".join(requests)).splitlines()
-        for line, one in zip(encoded, together.splitlines(), strict=True):
+        requests = [request for request in requests if b"\n" not in request and len(request) < 1500]
+        self.assertGreater(len(requests), 15)
+        stdin = b"\n".join(requests)
+        together = answer("ask", "--batch", "--model", RANDOM, "--output", "raw", stdin=stdin).splitlines()
+        self.assertEqual(len(together), len(requests))
+        for i in range(0, len(requests), 6):
+            alone = answer("ask", "--model", RANDOM, "--output", "raw", stdin=requests[i])
+            self.assertEqual(together[i] + b"\n", alone)
+        encoded = answer("encode", "--batch", "--model", RANDOM, stdin=stdin).splitlines()
+        for line, one in zip(encoded, together, strict=True):
             self.assertEqual(json.loads(line)["input_ids"], json.loads(one)["input_ids"])
 
     def test_order_beyond_the_window(self) -> None:
         short = b'{"model":"%d","state":"s","questions":{"q":{"type":"noul"}}}'
         long = short.replace(b'"s"', b'"' + b"word " * 100 + b'"')
-        stdin = b"".join((long if i % 50 == 0 else short) % i + b"\n" for i in range(300))
+        stdin = b"".join((long if i % 50 == 0 else short) % i + b"\n" for i in range(270))
         models = [json.loads(line)["model"]
                   for line in answer("ask", "--batch", "--model", RANDOM, stdin=stdin).splitlines()]
-        self.assertEqual(models, [str(i) for i in range(300)])
+        self.assertEqual(models, [str(i) for i in range(270)])
 
     def test_faults_stand_in_their_place(self) -> None:
         stdin = b"\n".join([GOOD % 1, b"", b"  \t\r", b"{bad", GOOD % 2, b'{"model":"m"}', b"\xff", b"\xef\xbb\xbf",

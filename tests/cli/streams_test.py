@@ -15,9 +15,10 @@ from program import DEMO, PROGRAM, environment, open_terminal, run, run_on_termi
 LINE = b'{"model":"m","state":"s","questions":{"q":{"type":"noul"}}}\n'
 
 
-def start(*arguments: str, **more) -> subprocess.Popen[bytes]:
+def start(*arguments: str) -> subprocess.Popen[bytes]:
+    # A test run in the background may have been told to ignore SIGINT, which children inherit.
     return subprocess.Popen([PROGRAM, *arguments], env=environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                            stderr=subprocess.PIPE, **more)
+                            stderr=subprocess.PIPE, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
 
 
 class Streams(unittest.TestCase):
@@ -52,6 +53,17 @@ class Streams(unittest.TestCase):
                 stream.close()
             self.assertEqual(status, 9)
             self.assertEqual(errors, b"clef: interrupted; 1 lines were answered\n")
+
+    def test_ignored_interrupt_stays_ignored(self) -> None:
+        child = subprocess.Popen(["sh", "-c", 'trap "" INT; exec "$0" ask --batch', PROGRAM], env=environment(),
+                                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        child.stdin.write(LINE)
+        child.stdin.flush()
+        child.stdout.readline()
+        child.send_signal(signal.SIGINT)
+        child.stdin.write(LINE)
+        status, output, errors = self.finish(child)
+        self.assertEqual((status, output.count(b"\n"), errors), (0, 1, b""))
 
     def test_reader_that_goes_away(self) -> None:
         for arguments, stdin in ((("ask", str(DEMO)), b""), (("ask", "--help"), b""), (("ask", "--batch"), LINE * 500),

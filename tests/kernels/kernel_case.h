@@ -61,7 +61,7 @@ typedef struct kernel_contract {
     void (*run)(kernel_function *kernel, kernel_input *input);
 } kernel_contract;
 
-/* Every contract of the list: contract_of_matmul, … */
+/* Contracts of all operations of the list: contract_of_matmul, … */
 #define CLEF_OPERATION(operation, type) extern const kernel_contract contract_of_##operation;
 #include "backend/cpu/kernels.def"
 

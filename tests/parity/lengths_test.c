@@ -55,8 +55,8 @@ static void compare_length(comparison *with, const char *level, const clef_store
     assert_non_null(chunked);
     assert_non_null(stepped);
     test_stage whole, single;
-    open_stage(&whole, with->network, count, level);
-    open_stage(&single, with->network, 1, level);
+    open_stage(&whole, with->network, count, 1, level);
+    open_stage(&single, with->network, 1, 1, level);
     run_tokens(&whole, tokens, count, count, NULL, NULL, chunked);
     run_tokens(&single, tokens, count, 1, NULL, NULL, stepped);
 

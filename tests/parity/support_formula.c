@@ -3,6 +3,7 @@
  * (-1, 1), scaled, shifted and rounded to bfloat16. */
 #include "support_formula.h"
 
+#include "base/machine.h"
 #include "base/memory.h"
 #include "base/parallel.h"
 
@@ -108,7 +109,7 @@ double fill_formula(const tensor_formula *formula, uint64_t first, size_t count,
                     .out = out,
                     .sums = clef_allocate(blocks, sizeof(double))};
     assert_non_null(work.sums);
-    clef_parallel_for(clef_cpu_count(), blocks, fill_block, &work);
+    clef_parallel_for(clef_machine_cpus(), blocks, fill_block, &work);
     double sum = 0;
     for (size_t i = 0; i < blocks; i++) {
         sum += work.sums[i];

@@ -2,6 +2,7 @@
 #include "support_stage.h"
 
 #include "base/memory.h"
+#include "base/machine.h"
 #include "base/parallel.h"
 
 #include <stdio.h>
@@ -19,10 +20,11 @@ clef_model *open_tiny_model(void) {
 }
 
 void open_stage(test_stage *stage, const clef_network *network, size_t row_limit,
-                const char *level) {
+                unsigned thread_count, const char *level) {
     clef_error error = {0};
     *stage = (struct test_stage){.network = network};
-    assert_ok(clef_cpu_backend_create(clef_cpu_count(), level, &stage->backend, &error), &error);
+    unsigned threads = thread_count == 0 ? clef_machine_cpus() : thread_count;
+    assert_ok(clef_cpu_backend_create(threads, level, &stage->backend, &error), &error);
     assert_ok(clef_workspace_create(network, row_limit, &stage->workspace, &error), &error);
     clef_page_pool_init(&stage->pool, network->layout.page_floats);
     assert_ok(clef_sequence_create(&network->layout, &stage->pool, &stage->sequence, &error),

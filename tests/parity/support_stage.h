@@ -23,9 +23,9 @@ typedef struct test_stage {
 /* The random model of awkward size, in fp32. Closed with clef_model_close. */
 clef_model *open_tiny_model(void);
 
-/* Steps of at most row_limit rows. level NULL: the best there is. */
+/* Steps of at most row_limit rows. thread_count 0: all CPUs; level NULL: the best there is. */
 void open_stage(test_stage *stage, const clef_network *network, size_t row_limit,
-                const char *level);
+                unsigned thread_count, const char *level);
 void close_stage(test_stage *stage);
 
 /* The sequence's next `rows` tokens as a pass of one slice. Row 0 stands at rotary position

@@ -206,7 +206,7 @@ static void read_task(one_head *of) {
 static void decide(one_head *of, size_t step_rows, float *logits) {
     clef_error error = {0};
     test_stage stage;
-    open_stage(&stage, &of->network, step_rows, NULL);
+    open_stage(&stage, &of->network, step_rows, 0, NULL);
     clef_head_reading reading;
     clef_head_reading *readings[] = {&reading};
     assert_ok(clef_head_reading_create(&of->network, &of->task, &reading, &error), &error);

@@ -195,7 +195,7 @@ static void run_layer(one_layer *of, const char *prefix, size_t shift) {
     layer_watch watch = {.of = of, .prefix = prefix};
     clef_trace trace = {record, &watch};
     test_stage stage;
-    open_stage(&stage, &of->network, of->input.rows, NULL);
+    open_stage(&stage, &of->network, of->input.rows, 0, NULL);
     clef_pass pass = begin_step(&stage, NULL, of->input.rows, shift, &trace);
     clef_matrix hidden = stage.workspace.hidden;
     for (size_t row = 0; row < of->input.rows; row++) {

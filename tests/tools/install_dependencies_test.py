@@ -34,7 +34,7 @@ class InstallDependencies(unittest.TestCase):
 
     def test_nothing_is_missing(self) -> None:
         status, output, log = self.run_script({**PRESENT, **self.ROOT, "apt-get": self.APT}, "build", "test")
-        self.assertEqual((status, output, log), (0, "Nothing to install for: build test.\n", ""))
+        self.assertEqual((status, output, log), (0, "Nothing to install.\n", ""))
 
     def test_what_is_missing_is_installed(self) -> None:
         commands = {**PRESENT, **self.ROOT, "apt-get": self.APT}

@@ -35,6 +35,10 @@ static inline void clef_cpu_for(const clef_backend *backend, size_t task_count, 
     clef_parallel_for(useful < threads ? (unsigned)useful : threads, task_count, run, context);
 }
 
+/* Starts a running softmax, and divides by its sum; out may be state.total (attention_state.c). */
+void clef_attention_begin(clef_attention_state state);
+void clef_attention_end(clef_attention_state state, clef_heads out);
+
 /* Element-wise and row-wise operations (cpu_rows.c). */
 void clef_cpu_embed(clef_backend *, clef_weight table, const uint32_t *ids, clef_matrix out);
 void clef_cpu_add(clef_backend *, clef_matrix x, clef_matrix y);

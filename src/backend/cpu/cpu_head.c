@@ -52,24 +52,17 @@ void clef_cpu_mean_rows(clef_backend *backend, clef_weight table, const uint32_t
 
 /* ---- attention without mask ---- */
 
+void clef_cpu_attend_begin(clef_backend *backend, clef_attention_state state) {
+    (void)backend;
+    clef_attention_begin(state);
+}
+
 typedef struct attend_work {
     const clef_cpu_backend *cpu;
     clef_heads query, key, value;
     float scale;
     clef_attention_state state;
 } attend_work;
-
-void clef_cpu_attend_begin(clef_backend *backend, clef_attention_state state) {
-    (void)backend;
-    for (size_t row = 0; row < state.total.rows; row++) {
-        for (size_t head = 0; head < state.total.heads; head++) {
-            state.maximum[row * state.total.heads + head] = -INFINITY;
-            state.sum[row * state.total.heads + head] = 0;
-            memset(state.total.data + row * state.total.row_stride + head * state.total.head_stride,
-                   0, state.total.size * sizeof(float));
-        }
-    }
-}
 
 static void attend_head(void *context, size_t head, unsigned worker) {
     const attend_work *work = context;
@@ -107,17 +100,7 @@ void clef_cpu_attend_block(clef_backend *backend, clef_heads query, clef_heads k
 
 void clef_cpu_attend_end(clef_backend *backend, clef_attention_state state, clef_heads out) {
     (void)backend;
-    for (size_t row = 0; row < out.rows; row++) {
-        for (size_t head = 0; head < out.heads; head++) {
-            const float *total =
-                state.total.data + row * state.total.row_stride + head * state.total.head_stride;
-            float *to = out.data + row * out.row_stride + head * out.head_stride;
-            float factor = 1.0f / state.sum[row * out.heads + head];
-            for (size_t n = 0; n < out.size; n++) {
-                to[n] = total[n] * factor;
-            }
-        }
-    }
+    clef_attention_end(state, out);
 }
 
 /* ---- fields and options ---- */

@@ -45,68 +45,56 @@ void clef_cpu_load_rows(clef_backend *backend, float *const *pages, size_t first
 
 /* ---- attention ---- */
 
+/* Heads of `heads` that share key head `key_head` of `key_heads`, rows [row, row + rows). */
+static clef_heads group_of(clef_heads heads, size_t row, size_t rows, size_t key_head,
+                           size_t key_heads) {
+    size_t group = heads.heads / key_heads;
+    heads.data += row * heads.row_stride + key_head * group * heads.head_stride;
+    heads.rows = rows;
+    heads.heads = group;
+    return heads;
+}
+
 /* One tile of at most CLEF_GRID rows of one slice for one key head, over all its key blocks. */
 static void attend_tile(const sequence_work *work, const clef_slice *slice, size_t first,
                         size_t key_head, float *scratch) {
-    size_t heads = work->query_heads.heads / work->key_heads;
-    size_t size = work->query_heads.size;
     size_t left = slice->count - first;
     size_t rows = left < CLEF_GRID ? left : CLEF_GRID;
     size_t position = slice->position + first;
-    size_t key_columns = work->key_heads * size;
-    float *maximum = scratch;
-    float *sum = maximum + CLEF_GRID * heads;
-    float *kernel_scratch = sum + CLEF_GRID * heads;
-    for (size_t i = 0; i < rows * heads; i++) {
-        maximum[i] = -INFINITY;
-        sum[i] = 0;
-    }
-    size_t head_offset = key_head * heads;
-    float *query = work->query_heads.data + (slice->row + first) * work->query_heads.row_stride +
-                   head_offset * work->query_heads.head_stride;
-    float *total = work->out_heads.data + (slice->row + first) * work->out_heads.row_stride +
-                   head_offset * work->out_heads.head_stride;
-    for (size_t row = 0; row < rows; row++) {
-        for (size_t head = 0; head < heads; head++) {
-            memset(total + row * work->out_heads.row_stride + head * work->out_heads.head_stride, 0,
-                   size * sizeof(float));
-        }
-    }
+    clef_heads query =
+        group_of(work->query_heads, slice->row + first, rows, key_head, work->key_heads);
+    clef_heads total =
+        group_of(work->out_heads, slice->row + first, rows, key_head, work->key_heads);
+    clef_attention_state state = {
+        .maximum = scratch, .sum = scratch + CLEF_GRID * query.heads, .total = total};
+    float *kernel_scratch = state.sum + CLEF_GRID * query.heads;
+    clef_attention_block block = {
+        .query = query.data,
+        .query_row_stride = query.row_stride,
+        .query_head_stride = query.head_stride,
+        .rows = rows,
+        .heads = query.heads,
+        .key_stride = work->key_heads * query.size,
+        .keys = CLEF_GRID,
+        .size = query.size,
+        .visible_step = 1,
+        .scale = 1.0f / sqrtf((float)query.size),
+        .maximum = state.maximum,
+        .sum = state.sum,
+        .state_stride = query.heads,
+        .total = total.data,
+        .total_row_stride = total.row_stride,
+        .total_head_stride = total.head_stride,
+    };
+    clef_attention_begin(state);
     for (size_t page = 0; page * CLEF_GRID < position + rows; page++) {
-        const float *data = slice->pages[page] + key_head * size;
-        clef_attention_block block = {
-            .query = query,
-            .query_row_stride = work->query_heads.row_stride,
-            .query_head_stride = work->query_heads.head_stride,
-            .rows = rows,
-            .heads = heads,
-            .key = data + work->key_offset,
-            .value = data + work->value_offset,
-            .key_stride = key_columns,
-            .keys = CLEF_GRID,
-            .size = size,
-            .visible = (ptrdiff_t)position + 1 - (ptrdiff_t)(page * CLEF_GRID),
-            .visible_step = 1,
-            .scale = 1.0f / sqrtf((float)size),
-            .maximum = maximum,
-            .sum = sum,
-            .state_stride = heads,
-            .total = total,
-            .total_row_stride = work->out_heads.row_stride,
-            .total_head_stride = work->out_heads.head_stride,
-        };
+        const float *data = slice->pages[page] + key_head * query.size;
+        block.key = data + work->key_offset;
+        block.value = data + work->value_offset;
+        block.visible = (ptrdiff_t)position + 1 - (ptrdiff_t)(page * CLEF_GRID);
         work->cpu->kernels.attention_block(&block, kernel_scratch);
     }
-    for (size_t row = 0; row < rows; row++) {
-        for (size_t head = 0; head < heads; head++) {
-            float *out =
-                total + row * work->out_heads.row_stride + head * work->out_heads.head_stride;
-            float factor = 1.0f / sum[row * heads + head];
-            for (size_t n = 0; n < size; n++) {
-                out[n] *= factor;
-            }
-        }
-    }
+    clef_attention_end(state, total);
 }
 
 /* Tasks: for every slice, its tiles times the key heads. Late tiles see more keys, so they go

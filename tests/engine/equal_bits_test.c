@@ -1,0 +1,293 @@
+/* Answers are equal to the bit for any number of threads, any size of a step, alone or packed with
+ * others in any order, at every level of kernels. Compared are logits, with those of the record
+ * computed alone on one thread. */
+#include "engine_support.h"
+
+#include "base/memory.h"
+
+#include <stdio.h>
+
+enum { RECORDS = 9 };
+
+/* Words of the states: shorter than a page, around its edges, several pages. */
+static const size_t word_counts[RECORDS] = {0, 3, 5, 12, 20, 30, 45, 90, 180};
+
+typedef struct bench {
+    clef_model *model;
+    clef_record *records[RECORDS];
+    float *alone[RECORDS];
+} bench;
+
+static bench open_bench(const char *directory, const char *level) {
+    bench b = {.model = open_model_with(directory, 1, level)};
+    clef_session *session = open_session(b.model, 0);
+    for (size_t i = 0; i < RECORDS; i++) {
+        b.records[i] = encode_made(b.model, 100 + i, word_counts[i]);
+        clef_answer *answer = decide(session, b.records[i]);
+        b.alone[i] = copy_logits(answer);
+        clef_answer_close(answer);
+    }
+    clef_session_close(session);
+    return b;
+}
+
+static void close_bench(bench *b) {
+    for (size_t i = 0; i < RECORDS; i++) {
+        clef_release(b->alone[i]);
+        clef_record_close(b->records[i]);
+    }
+    clef_model_close(b->model);
+}
+
+/* Decides `count` records together and compares each with itself alone. */
+static void check_together(const bench *b, clef_session *session, clef_record **records,
+                           const size_t *order, size_t count, const char *what) {
+    clef_answer *answers[RECORDS];
+    decide_together(session, records, order, count, answers);
+    for (size_t i = 0; i < count; i++) {
+        char name[160];
+        snprintf(name, sizeof name, "%s, record %zu of %zu", what, i, count);
+        assert_equal_logits(answers[i], b->alone[i], name);
+        clef_answer_close(answers[i]);
+    }
+}
+
+/* ---- threads ---- */
+
+static void check_thread_count(const bench *b, const char *directory, const char *level,
+                               uint32_t threads) {
+    clef_model *model = open_model_with(directory, threads, level);
+    clef_session *session = open_session(model, 0);
+    clef_record *records[RECORDS];
+    size_t order[RECORDS];
+    char what[120];
+    snprintf(what, sizeof what, "%s, %u threads", level, threads);
+    for (size_t i = 0; i < RECORDS; i++) {
+        records[i] = encode_made(model, 100 + i, word_counts[i]);
+        order[i] = i;
+    }
+    clef_answer *answer = decide(session, records[RECORDS - 1]);
+    assert_equal_logits(answer, b->alone[RECORDS - 1], what);
+    clef_answer_close(answer);
+    check_together(b, session, records, order, RECORDS, what);
+    for (size_t i = 0; i < RECORDS; i++) {
+        clef_record_close(records[i]);
+    }
+    clef_session_close(session);
+    clef_model_close(model);
+}
+
+static void check_threads(const char *directory, const char *level) {
+    bench b = open_bench(directory, level);
+    static const uint32_t threads[] = {1, 2, 3, 5};
+    for (size_t i = 0; i < 4; i++) {
+        check_thread_count(&b, directory, level, threads[i]);
+    }
+    close_bench(&b);
+}
+
+static void check_threads_at(const char *level) {
+    check_threads(random_model(), level);
+}
+
+static void threads_do_not_matter(void **state) {
+    (void)state;
+    for_each_level(check_threads_at);
+    check_threads(trained_model(), best_level());
+}
+
+/* ---- packing ---- */
+
+/* All records in shuffled orders, in steps of few and of many rows. */
+static void check_packing(const char *directory, const char *level) {
+    bench b = open_bench(directory, level);
+    static const uint32_t rows[] = {64, 128, 512, 4096};
+    uint64_t seed = 7;
+    for (size_t r = 0; r < 4; r++) {
+        clef_session *session = open_session(b.model, rows[r]);
+        for (size_t round = 0; round < 2; round++) {
+            char what[120];
+            size_t order[RECORDS];
+            snprintf(what, sizeof what, "%s, %u rows a step, order %zu", level, rows[r], round);
+            shuffle(order, RECORDS, &seed);
+            check_together(&b, session, b.records, order, RECORDS, what);
+        }
+        clef_session_close(session);
+    }
+    close_bench(&b);
+}
+
+static void check_packing_at(const char *level) {
+    check_packing(random_model(), level);
+}
+
+static void packing_does_not_matter(void **state) {
+    (void)state;
+    for_each_level(check_packing_at);
+    check_packing(trained_model(), best_level());
+}
+
+/* Each record beside each single other one, before and behind it. */
+static void pairs_do_not_matter(void **state) {
+    (void)state;
+    bench b = open_bench(random_model(), NULL);
+    clef_session *session = open_session(b.model, 0);
+    for (size_t i = 0; i < RECORDS; i++) {
+        for (size_t j = 0; j < RECORDS; j++) {
+            clef_record *records[2] = {b.records[i], b.records[j]};
+            clef_answer *answers[2];
+            decide_together(session, records, (const size_t[]){0, 1}, 2, answers);
+            assert_equal_logits(answers[0], b.alone[i], "the first of a pair");
+            assert_equal_logits(answers[1], b.alone[j], "the second of a pair");
+            clef_answer_close(answers[0]);
+            clef_answer_close(answers[1]);
+        }
+    }
+    clef_session_close(session);
+    close_bench(&b);
+}
+
+/* Batches of one to nine distinct records, shuffled. */
+static void batches_of_any_size_do_not_matter(void **state) {
+    (void)state;
+    bench b = open_bench(random_model(), NULL);
+    clef_session *session = open_session(b.model, 0);
+    uint64_t seed = 11;
+    for (size_t count = 1; count <= RECORDS; count++) {
+        for (size_t round = 0; round < 4; round++) {
+            size_t order[RECORDS];
+            shuffle(order, count, &seed);
+            check_together(&b, session, b.records, order, count, "a batch");
+        }
+    }
+    clef_session_close(session);
+    close_bench(&b);
+}
+
+/* Records that come while a longer one is half done. */
+static void late_records_do_not_matter(void **state) {
+    (void)state;
+    bench b = open_bench(random_model(), NULL);
+    clef_session *session = open_session(b.model, 64);
+    clef_error error = {0};
+    for (size_t steps = 1; steps <= 6; steps++) {
+        clef_answer *answers[RECORDS];
+        submit(session, b.records[RECORDS - 1], &answers[RECORDS - 1]);
+        for (size_t i = 0; i < steps; i++) {
+            assert_ok(clef_session_step(session, NULL, &error), &error);
+        }
+        assert_null(answers[RECORDS - 1]);
+        for (size_t i = 0; i + 1 < RECORDS; i++) {
+            submit(session, b.records[i], &answers[i]);
+        }
+        finish(session);
+        for (size_t i = 0; i < RECORDS; i++) {
+            assert_equal_logits(answers[i], b.alone[i], "with late records");
+            clef_answer_close(answers[i]);
+        }
+    }
+    clef_session_close(session);
+    close_bench(&b);
+}
+
+/* ---- neighbours ---- */
+
+/* A neighbour of the same length but other words leaves every bit of a record. */
+static void check_neighbours(const char *level) {
+    clef_model *model = open_model_with(random_model(), 2, level);
+    clef_session *session = open_session(model, 512);
+    static const size_t words[] = {3, 40, 70, 200};
+    clef_record *kept = encode_made(model, 5, 90);
+    float *kept_logits = NULL;
+    for (size_t i = 0; i < 4; i++) {
+        float *neighbour_logits = NULL;
+        for (uint64_t seed = 1; seed <= 3; seed++) {
+            clef_record *records[2] = {encode_made(model, seed, words[i]), kept};
+            clef_answer *answers[2];
+            decide_together(session, records, (const size_t[]){0, 1}, 2, answers);
+            if (kept_logits == NULL) {
+                kept_logits = copy_logits(answers[1]);
+            }
+            assert_equal_logits(answers[1], kept_logits, "beside another neighbour");
+            if (neighbour_logits != NULL) {
+                /* The neighbours do differ, or the comparison would say nothing. */
+                assert_memory_not_equal(answers[0]->logits, neighbour_logits, sizeof(float));
+            }
+            clef_release(neighbour_logits);
+            neighbour_logits = copy_logits(answers[0]);
+            clef_answer_close(answers[0]);
+            clef_answer_close(answers[1]);
+            clef_record_close(records[0]);
+        }
+        clef_release(neighbour_logits);
+    }
+    clef_release(kept_logits);
+    clef_record_close(kept);
+    clef_session_close(session);
+    clef_model_close(model);
+}
+
+static void neighbours_do_not_leak(void **state) {
+    (void)state;
+    for_each_level(check_neighbours);
+}
+
+/* ---- long states ---- */
+
+static void check_long_state(const char *directory, const char *level, size_t words) {
+    clef_model *model = open_model_with(directory, 2, level);
+    clef_record *records[4] = {encode_made(model, 1, words), encode_made(model, 2, 20),
+                               encode_made(model, 3, words / 3), encode_made(model, 4, 0)};
+    assert_in_range(clef_record_token_count(records[0]), 3000, 6000);
+    clef_session *session = open_session(model, 0);
+    float *alone[4];
+    for (size_t i = 0; i < 4; i++) {
+        clef_answer *answer = decide(session, records[i]);
+        alone[i] = copy_logits(answer);
+        clef_answer_close(answer);
+    }
+    clef_session_close(session);
+    static const uint32_t rows[] = {64, 320, 4096};
+    uint64_t seed = 3;
+    for (size_t r = 0; r < 3; r++) {
+        session = open_session(model, rows[r]);
+        size_t order[4];
+        clef_answer *answers[4];
+        shuffle(order, 4, &seed);
+        decide_together(session, records, order, 4, answers);
+        for (size_t i = 0; i < 4; i++) {
+            assert_equal_logits(answers[i], alone[i], "beside a long state");
+            clef_answer_close(answers[i]);
+        }
+        clef_session_close(session);
+    }
+    for (size_t i = 0; i < 4; i++) {
+        clef_release(alone[i]);
+        clef_record_close(records[i]);
+    }
+    clef_model_close(model);
+}
+
+/* The states have 3,000 tokens and more. */
+static void check_long_state_at(const char *level) {
+    check_long_state(random_model(), level, 1350);
+}
+
+static void long_states_do_not_matter(void **state) {
+    (void)state;
+    for_each_level(check_long_state_at);
+    check_long_state(trained_model(), best_level(), 2400);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(threads_do_not_matter),
+        cmocka_unit_test(packing_does_not_matter),
+        cmocka_unit_test(pairs_do_not_matter),
+        cmocka_unit_test(batches_of_any_size_do_not_matter),
+        cmocka_unit_test(late_records_do_not_matter),
+        cmocka_unit_test(neighbours_do_not_leak),
+        cmocka_unit_test(long_states_do_not_matter),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -4,7 +4,7 @@ _clef() {
     local command=${COMP_WORDS[1]} options= files=0
     COMPREPLY=()
     if [[ $COMP_CWORD -eq 1 ]]; then
-        COMPREPLY=($(compgen -W "ask encode info help version --version --help --help-environment" -- "$current"))
+        COMPREPLY=($(compgen -W "ask encode info quantize bench help version --version --help --help-environment" -- "$current"))
         return
     fi
     case $command:$previous in
@@ -47,12 +47,28 @@ _clef() {
     info:--cpu-level) return ;;
     info:--max-tokens) return ;;
     info:--output) COMPREPLY=($(compgen -W "text json" -- "$current")); return ;;
+    quantize:--output|quantize:-o) COMPREPLY=($(compgen -d -- "$current")); return ;;
+    quantize:--recipe) return ;;
+    quantize:--group) COMPREPLY=($(compgen -W "32 64" -- "$current")); return ;;
+    quantize:--threads) return ;;
+    bench:--shape) COMPREPLY=($(compgen -d -- "$current")); return ;;
+    bench:--layers) return ;;
+    bench:--tokens) return ;;
+    bench:--sequences) return ;;
+    bench:--rows) return ;;
+    bench:--precision) COMPREPLY=($(compgen -W "auto f32 bf16 int8 int4 mixed" -- "$current")); return ;;
+    bench:--repeat) return ;;
+    bench:--threads) return ;;
+    bench:--cpu-level) return ;;
+    bench:--output) COMPREPLY=($(compgen -W "table csv json" -- "$current")); return ;;
     help:--completion) COMPREPLY=($(compgen -W "bash zsh fish" -- "$current")); return ;;
     esac
     case $command in
     ask) options="--state --noul --choice --score --batch --output --timings --round --confidence --model --precision --threads --cpu-level --max-tokens --max-state-tokens --max-schema-tokens --max-questions --max-options --max-levels --truncate --control-tokens --json --help " files=1 ;;
     encode) options="--state --noul --choice --score --batch --model --precision --threads --cpu-level --max-tokens --max-state-tokens --max-schema-tokens --max-questions --max-options --max-levels --truncate --control-tokens --json --help " files=1 ;;
     info) options="--model --precision --threads --cpu-level --max-tokens --output --json --help " files=0 ;;
+    quantize) options="--output -o --recipe --group --force --threads --json --help " files=1 ;;
+    bench) options="--shape --layers --tokens --sequences --rows --precision --repeat --machine --threads --cpu-level --output --json --help " files=0 ;;
     help) options="--completion --man --json --help " files=0 ;;
     version) options="--json --help " files=0 ;;
     esac

@@ -5,6 +5,8 @@ _clef() {
         'ask:Answer the questions of a request'
         'encode:Show the tokens of a request without computing an answer'
         'info:Show facts about the model, its memory and this machine'
+        'quantize:Make a smaller model\: weights of 8 or 4 bits'
+        'bench:Measure the speed of a model'\''s shape beside the peaks of this machine'
         'help:Explain a command; print shell completions and the manual page'
         'version:Print the version'
     )
@@ -72,6 +74,32 @@ _clef() {
             '--cpu-level[Highest level of CPU instructions to use; "clef info" lists them]:NAME: ' \
             '--max-tokens[Tokens of a whole request; 16384 by default, at most the context length of the model]:N: ' \
             '--output[text, the default, is for people]:value:(text json)' \
+            '--json[Write an error as one line of JSON with type, loc and msg]' \
+            '--help[Show this help]' \
+            '*: : ' ;;
+    quantize)
+        _arguments \
+            '(-o --output)'{-o,--output}'[Directory to write to]:DIR:_files -/' \
+            '--recipe[Which matrices get how many bits; int8 by default]:int8|int4|mixed|FILE: ' \
+            '--group[Columns that share a scale]:value:(32 64)' \
+            '--force[Write into a directory that is not empty]' \
+            '--threads[Threads to compute with]:N: ' \
+            '--json[Write an error as one line of JSON with type, loc and msg]' \
+            '--help[Show this help]' \
+            '*:file:_files' ;;
+    bench)
+        _arguments \
+            '--shape[What is measured\: qwen3.5-0.8b, clef-flash or clef, with weights by formula that need no files, or the directory of a model]:NAME|DIR:_files -/' \
+            '--layers[Only the first N layers; the time of a whole model grows with their number]:N: ' \
+            '--tokens[Tokens of each sequence, one case for each number; 512 by default]:N,...: ' \
+            '--sequences[Sequences that share the steps; 1 by default]:N: ' \
+            '--rows[Tokens of one step, of all sequences together, rounded up to a multiple of 64; 512 by default]:N: ' \
+            '--precision[How numbers are computed]:value:(auto f32 bf16 int8 int4 mixed)' \
+            '--repeat[Runs of each case behind one that warms up; the one with the median time is reported]:N: ' \
+            '--machine[Measure the peaks of this machine alone]' \
+            '--threads[Threads to compute with]:N: ' \
+            '--cpu-level[Highest level of CPU instructions to use; "clef info" lists them]:NAME: ' \
+            '--output[table, the default, is for people]:value:(table csv json)' \
             '--json[Write an error as one line of JSON with type, loc and msg]' \
             '--help[Show this help]' \
             '*: : ' ;;

@@ -131,33 +131,38 @@ static void write_case(value_writer *writer, const clef_bench_subject *subject,
 
 static void append_table_heading(clef_buffer *out, const clef_bench_subject *subject) {
     clef_display_append(out, subject->shape, SIZE_MAX, true);
-    clef_buffer_append_format(out, ", %u layers, %s, %u sequence%s, %s, %u thread%s, median of %u\n",
-                              subject->layer_count, subject->precision, subject->sequence_count,
-                              subject->sequence_count == 1 ? "" : "s", subject->level,
-                              subject->thread_count, subject->thread_count == 1 ? "" : "s",
-                              subject->repeat_count);
-    clef_buffer_append_string(out, "                             share of      weights  share of"
-                                   "          share of the time (%)\n"
-                                   "  tokens  tokens/s  GFLOP/s      peak         GB/s    memory"
-                                   "  products delta attn. head rest   memory\n");
+    clef_buffer_append_format(
+        out, ", %u layers, %s, %u sequence%s, %s, %u thread%s, median of %u\n",
+        subject->layer_count, subject->precision, subject->sequence_count,
+        subject->sequence_count == 1 ? "" : "s", subject->level, subject->thread_count,
+        subject->thread_count == 1 ? "" : "s", subject->repeat_count);
+    clef_buffer_append_string(
+        out,
+        "                               % of  weights    % of  % of time:\n"
+        "  tokens  tokens/s  GFLOP/s    peak     GB/s  memory  products  delta attn.  head  rest"
+        "     memory\n");
+}
+
+static double percent_of(double part, double whole) {
+    return whole > 0 ? 100 * part / whole : 0;
 }
 
 static void append_table_case(clef_buffer *out, const clef_bench_case *found) {
     const clef_measured *measured = &found->measured;
     double seconds = seconds_of(measured->total_ns);
-    double percent = measured->total_ns > 0 ? 100.0 / (double)measured->total_ns : 0;
+    double rate = seconds > 0 ? 1 / seconds : 0;
+    double operations = measured->matrix_operations * rate;
+    double bytes = measured->weight_bytes * rate;
+    double percents[CLEF_PART_COUNT];
+    for (int part = 0; part < CLEF_PART_COUNT; part += 1) {
+        percents[part] = percent_of((double)measured->part_ns[part], (double)measured->total_ns);
+    }
     clef_buffer_append_format(
-        out, "%8u %9.1f %8.1f %7.1f %% %12.2f %7.1f %%  %8.1f %5.1f %5.1f %4.1f %4.1f %5.2f GB\n",
-        found->token_count, (double)measured->token_count / seconds,
-        measured->matrix_operations / seconds * 1e-9,
-        100 * share_of(measured->matrix_operations, seconds, found->peak),
-        measured->weight_bytes / seconds * 1e-9,
-        100 * share_of(measured->weight_bytes, seconds, found->read_peak),
-        percent * (double)measured->part_ns[CLEF_PART_MATRIX_PRODUCTS],
-        percent * (double)measured->part_ns[CLEF_PART_DELTA_RULE],
-        percent * (double)measured->part_ns[CLEF_PART_ATTENTION],
-        percent * (double)measured->part_ns[CLEF_PART_HEAD],
-        percent * (double)measured->part_ns[CLEF_PART_REST],
+        out, "%8u%10.1f%9.1f%8.1f%9.2f%8.1f%10.1f%7.1f%6.1f%6.1f%6.1f%8.2f GB\n",
+        found->token_count, (double)measured->token_count * rate, operations * 1e-9,
+        percent_of(operations, found->peak), bytes * 1e-9, percent_of(bytes, found->read_peak),
+        percents[CLEF_PART_MATRIX_PRODUCTS], percents[CLEF_PART_DELTA_RULE],
+        percents[CLEF_PART_ATTENTION], percents[CLEF_PART_HEAD], percents[CLEF_PART_REST],
         (double)found->peak_memory_bytes * 1e-9);
 }
 
@@ -203,15 +208,15 @@ void clef_bench_report_machine(clef_buffer *out, clef_report_choice form, const 
     value_writer writer = {.out = out, .form = WRITE_NAMES};
     switch (form) {
     case CLEF_REPORT_TABLE:
-        clef_buffer_append_format(
-            out,
-            "level           %s, %u threads\n"
-            "f32             %.1f GFLOP/s\n"
-            "bf16            %.1f GFLOP/s\n"
-            "int8            %.1f GOP/s\n"
-            "reading memory  %.1f GB/s\n",
-            level, thread_count, peaks[CLEF_PEAK_F32] * 1e-9, peaks[CLEF_PEAK_BF16] * 1e-9,
-            peaks[CLEF_PEAK_INT8] * 1e-9, peaks[CLEF_PEAK_READ] * 1e-9);
+        clef_buffer_append_format(out,
+                                  "level           %s, %u threads\n"
+                                  "f32             %.1f GFLOP/s\n"
+                                  "bf16            %.1f GFLOP/s\n"
+                                  "int8            %.1f GOP/s\n"
+                                  "reading memory  %.1f GB/s\n",
+                                  level, thread_count, peaks[CLEF_PEAK_F32] * 1e-9,
+                                  peaks[CLEF_PEAK_BF16] * 1e-9, peaks[CLEF_PEAK_INT8] * 1e-9,
+                                  peaks[CLEF_PEAK_READ] * 1e-9);
         return;
     case CLEF_REPORT_CSV:
         write_machine(&writer, level, thread_count, peaks);

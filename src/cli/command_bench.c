@@ -123,8 +123,8 @@ static clef_status make_shape(bench *run, clef_error *error) {
                                         .recipe = choose_recipe(settings->bench_precision),
                                         .precision = choose_precision(settings->bench_precision)};
     clef_buffer_append_string(&run->workplace.name, settings->shape);
-    return clef_model_make(run->workplace.runtime, settings->shape, &options,
-                           &run->workplace.model, error);
+    return clef_model_make(run->workplace.runtime, settings->shape, &options, &run->workplace.model,
+                           error);
 }
 
 /* A model's files decide how its weights are stored. */
@@ -168,9 +168,9 @@ static clef_status open_model(bench *run, clef_error *error) {
                          "--shape takes one of %s or a model directory, not \"%s\"",
                          clef_shape_names(), shape);
     }
-    return status == CLEF_OK ? clef_buffer_check(&run->workplace.name, "the name of the shape",
-                                                 error)
-                             : status;
+    return status == CLEF_OK
+               ? clef_buffer_check(&run->workplace.name, "the name of the shape", error)
+               : status;
 }
 
 static void describe_subject(bench *run) {

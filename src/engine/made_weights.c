@@ -18,8 +18,7 @@ typedef struct number_range {
 
 static bool ends_with(clef_text text, const char *end) {
     size_t length = strlen(end);
-    return text.length >= length &&
-           memcmp(text.bytes + text.length - length, end, length) == 0;
+    return text.length >= length && memcmp(text.bytes + text.length - length, end, length) == 0;
 }
 
 static number_range choose_range(const clef_stored_tensor *tensor) {
@@ -80,11 +79,10 @@ static bool add_scales(clef_made_weights *made, const clef_tensor_demand *demand
 
 static bool add_demand(clef_made_weights *made, const clef_tensor_demand *demand,
                        const clef_recipe *recipe) {
-    clef_weight format =
-        recipe == NULL ? (clef_weight){0} : clef_recipe_choose(recipe, demand);
+    clef_weight format = recipe == NULL ? (clef_weight){0} : clef_recipe_choose(recipe, demand);
     bool is_quantised = format.group != 0;
-    clef_stored_tensor *tensor = add_tensor(
-        made, demand->name, is_quantised ? format.dtype : CLEF_DTYPE_BF16, demand->rank);
+    clef_stored_tensor *tensor =
+        add_tensor(made, demand->name, is_quantised ? format.dtype : CLEF_DTYPE_BF16, demand->rank);
     for (unsigned i = 0; i < demand->rank; i++) {
         tensor->shape[i] = demand->shape[i];
     }

@@ -64,8 +64,8 @@ clef_peak clef_measure_peak(const clef_measure *measure) {
 }
 
 const char *clef_part_name(clef_part part) {
-    static const char *const names[CLEF_PART_COUNT] = {"matrix_products", "delta_rule",
-                                                       "attention", "head", "rest"};
+    static const char *const names[CLEF_PART_COUNT] = {"matrix_products", "delta_rule", "attention",
+                                                       "head", "rest"};
     return part < CLEF_PART_COUNT ? names[part] : "unknown";
 }
 
@@ -106,9 +106,9 @@ static clef_status require_memory(const clef_measure *measure, clef_error *error
     uint64_t state = clef_state_layout_bytes(&network->layout, measure->token_count);
     uint64_t floats = clef_workspace_floats(network, measure->row_limit) +
                       measure->row_limit * clef_network_widest_input(network);
-    return clef_system_memory_require(
-        state * measure->sequence_count + floats * sizeof(float),
-        "activations and state of that many sequences and tokens", error);
+    return clef_system_memory_require(state * measure->sequence_count + floats * sizeof(float),
+                                      "activations and state of that many sequences and tokens",
+                                      error);
 }
 
 static clef_status take_lists(clef_measure *measure, clef_error *error) {
@@ -137,8 +137,8 @@ static clef_status take_lists(clef_measure *measure, clef_error *error) {
 
 static clef_status take_backends(clef_measure *measure, clef_error *error) {
     clef_runtime *runtime = measure->model->runtime;
-    clef_status status = clef_cpu_backend_create(runtime->thread_count, runtime->level,
-                                                 &measure->backend, error);
+    clef_status status =
+        clef_cpu_backend_create(runtime->thread_count, runtime->level, &measure->backend, error);
     if (status == CLEF_OK) {
         status = measure->backend->operations->reserve(measure->backend, measure->row_limit,
                                                        clef_network_widest_input(&measure->network),
@@ -296,9 +296,8 @@ static bool form_step(clef_measure *measure, clef_step *step) {
     }
     size_t shared = clef_schedule_share(measure->remaining, candidates, measure->row_limit,
                                         measure->slice_limit, measure->shares);
-    *step = (clef_step){.tokens = measure->tokens,
-                        .positions = measure->positions,
-                        .slices = {measure->slices, 0}};
+    *step = (clef_step){
+        .tokens = measure->tokens, .positions = measure->positions, .slices = {measure->slices, 0}};
     /* Slices are at most as many as candidates before them, so owners may change in place. */
     for (size_t i = 0; i < shared; i++) {
         if (measure->shares[i] > 0) {
@@ -378,8 +377,8 @@ clef_status clef_measure_run(clef_measure *measure, clef_measured *measured, cle
     clef_status status = CLEF_OK;
     clef_step step;
     size_t last_rows = 0;
-    *measured = clef_measured_work(&measure->network, measure->sequence_count,
-                                   measure->token_count);
+    *measured =
+        clef_measured_work(&measure->network, measure->sequence_count, measure->token_count);
     restart(measure);
     uint64_t start = clef_clock_ns();
     while (status == CLEF_OK && form_step(measure, &step)) {

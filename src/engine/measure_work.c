@@ -46,8 +46,7 @@ clef_measured clef_measured_work(const clef_network *network, size_t sequences, 
         .matrix_operations = 2 * sum.weights * rows,
         .delta_operations = 7.0 * c->delta_key_size * c->delta_value_size *
                             c->delta_value_head_count * delta_layers * rows,
-        .attention_operations =
-            4.0 * c->head_size * c->attention_head_count * full_layers * pairs,
+        .attention_operations = 4.0 * c->head_size * c->attention_head_count * full_layers * pairs,
         .weight_bytes = sum.bytes,
     };
 }

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from program import DEMO, FIXTURES, PROGRAM, ROOT, TINY, answer, environment, run
 
-COMMANDS = ("ask", "encode", "info", "help", "version")
+COMMANDS = ("ask", "encode", "info", "quantize", "bench", "help", "version")
 
 
 class Options(unittest.TestCase):

@@ -6,7 +6,7 @@
 
 static clef_runtime *runtime;
 
-static clef_status quantize(const output_place *place, clef_error *error) {
+static clef_status try_quantize(const output_place *place, clef_error *error) {
     const clef_quantize_options options = {
         .recipe = "{\"rules\":[{\"tensors\":\"mlp.*\",\"type\":\"int4\"}]}", .file_bytes = 900000};
     return clef_model_quantize(runtime, RANDOM_MODEL, place->output, &options, error);
@@ -17,7 +17,7 @@ static bool try_with(const output_place *place, size_t allowed) {
     clef_error error = {0};
     size_t live_before = live_blocks;
     allocations_before_failure = allowed;
-    clef_status status = quantize(place, &error);
+    clef_status status = try_quantize(place, &error);
     allocations_before_failure = SIZE_MAX;
     if (live_blocks != live_before) {
         fail_msg("allocation %zu: blocks are left", allowed);
@@ -42,7 +42,7 @@ static void every_allocation_may_fail(void **state) {
         allowed++;
     }
     print_message("%zu allocations\n", allowed);
-    assert_true(allowed > 200);
+    assert_true(allowed > 150);
     remove_place(&place);
 }
 

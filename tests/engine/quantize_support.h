@@ -56,4 +56,21 @@ static inline void remove_place(const output_place *place) {
     remove_directory(place->root);
 }
 
+static inline clef_runtime *open_runtime(uint32_t threads) {
+    clef_error error = {0};
+    clef_runtime *runtime;
+    assert_ok(
+        clef_runtime_create(&(clef_runtime_options){.thread_count = threads}, &runtime, &error),
+        &error);
+    return runtime;
+}
+
+static inline void quantize(const char *model, const char *output,
+                            const clef_quantize_options *options) {
+    clef_error error = {0};
+    clef_runtime *runtime = open_runtime(1);
+    assert_ok(clef_model_quantize(runtime, model, output, options, &error), &error);
+    clef_runtime_close(runtime);
+}
+
 #endif

@@ -101,4 +101,4 @@ static void run_reading(kernel_function *kernel, kernel_input *input) {
 }
 
 const kernel_contract contract_of_peak_read = {10,           draw_reading,   1,
-                                                             time_reading, expect_reading, run_reading};
+                                               time_reading, expect_reading, run_reading};

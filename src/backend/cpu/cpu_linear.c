@@ -18,10 +18,17 @@ typedef struct linear_work {
     round_function *round;
 } linear_work;
 
+/* Elements from one rounded row to the next: whole vectors, and one more, so that rows of a power of two do
+ * not share one set of the first-level cache. */
+static size_t rounded_stride(size_t columns) {
+    return (columns + CLEF_ROUNDED_STRIDE - 1) / CLEF_ROUNDED_STRIDE * CLEF_ROUNDED_STRIDE +
+           CLEF_ROUNDED_STRIDE;
+}
+
 clef_status clef_cpu_reserve(clef_backend *backend, size_t rows, size_t columns,
                              clef_error *error) {
     clef_cpu_backend *cpu = (clef_cpu_backend *)backend;
-    size_t stride = (columns + CLEF_ROUNDED_STRIDE - 1) / CLEF_ROUNDED_STRIDE * CLEF_ROUNDED_STRIDE;
+    size_t stride = rounded_stride(columns);
     size_t groups = (columns + SMALLEST_GROUP - 1) / SMALLEST_GROUP;
     clef_release(cpu->rounded_values);
     clef_release(cpu->rounded_scales);
@@ -71,7 +78,7 @@ static void prepare(clef_backend *backend, linear_work *work) {
     }
     work->product.rounded = (clef_rounded_rows){
         .values = cpu->rounded_values,
-        .stride = (columns + CLEF_ROUNDED_STRIDE - 1) / CLEF_ROUNDED_STRIDE * CLEF_ROUNDED_STRIDE,
+        .stride = rounded_stride(columns),
         .scales = cpu->rounded_scales,
         .group = product->weight.group,
         .groups = clef_weight_groups(product->weight),

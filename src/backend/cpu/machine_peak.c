@@ -10,8 +10,8 @@
 #define TASKS_PER_THREAD 4
 #define SHORTEST_RUN_NS  4000000u
 /* Of the first run: some milliseconds, so that a thread that starts late does not decide it. */
-#define FIRST_BLOCKS 4096
-#define WORDS_PER_TASK   ((size_t)1 << 18)
+#define FIRST_BLOCKS   4096
+#define WORDS_PER_TASK ((size_t)1 << 18)
 
 typedef struct peak_work {
     clef_machine_peak *peak;

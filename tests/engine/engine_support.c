@@ -86,7 +86,7 @@ void shuffle(size_t *order, size_t count, uint64_t *seed) {
 }
 
 static void append_words(clef_buffer *body, uint64_t *seed, size_t words) {
-    static const char *const all[] = {"the",   "order", "arrived", "late",   "screen", "broken",
+    static const char *const all[] = {"the",    "order",  "arrived", "late",   "screen", "broken",
                                       "please", "refund", "today",   "urgent", "thanks", "price",
                                       "works",  "fine",   "42",      "dollars"};
     for (size_t i = 0; i < words; i++) {

@@ -1,5 +1,5 @@
-/* What the suites of whole-engine promises share: models of the tree, requests of any length made from a
- * seed, and short ways through the public interface that fail the running test. */
+/* What the suites of whole-engine promises share: models of the tree, requests of any length made
+ * from a seed, and short ways through the public interface that fail the running test. */
 #ifndef CLEF_TEST_ENGINE_SUPPORT_H
 #define CLEF_TEST_ENGINE_SUPPORT_H
 
@@ -21,8 +21,8 @@ clef_session *open_session(clef_model *model, uint32_t rows_per_step);
 clef_record *encode_body(clef_model *model, clef_text body);
 clef_answer *decide(clef_session *session, clef_record *record);
 
-/* A request whose state has `words` words; texts, questions and their number follow the seed. Owned by
- * the caller: clef_release. */
+/* A request whose state has `words` words; texts, questions and their number follow the seed. Owned
+ * by the caller: clef_release. */
 clef_text make_body(uint64_t seed, size_t words);
 clef_record *encode_made(clef_model *model, uint64_t seed, size_t words);
 

@@ -73,18 +73,18 @@ static size_t run_requests(clef_model *model, clef_session **session, uint64_t f
         clef_answer_close(decide(*session, record));
         clef_record_close(record);
         if (seed % 50 == 49) {
-            clef_answer *never = NULL;
+            clef_answer *never[5] = {0};
             clef_error error = {0};
             for (uint64_t i = 0; i < 5; i++) {
                 record = encode_made(model, seed + i, 100);
-                submit(*session, record, &never);
+                submit(*session, record, &never[i]);
                 clef_record_close(record);
             }
             assert_ok(clef_session_step(*session, NULL, &error), &error);
             clef_session_close(*session);
             *session = open_session(model, 64);
-            if (never != NULL) {
-                clef_answer_close(never);
+            for (size_t i = 0; i < 5; i++) {
+                clef_answer_close(never[i]);
             }
         }
         size_t live = memory_live_bytes();

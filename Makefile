@@ -16,6 +16,8 @@ demo: build/Makefile  ## install what is missing, build, answer one request with
 
 test: build/Makefile  ## install what is missing, build, run every suite
 	@tools/install_dependencies.sh build test
+	@tools/install_dependencies.sh pip >/dev/null || echo "No pip: what needs PyPI will be skipped."
+	@cmake --preset release >/dev/null # finds a Python that has just come
 	@cmake --build build --parallel $(JOBS)
 	@python3 tools/run_tests.py --build build --jobs $(JOBS)
 

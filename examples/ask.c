@@ -32,7 +32,7 @@ int main(int argument_count, char **arguments) {
         clef_record_encode(model, request, strlen(request), NULL, &record, &error) ||
         clef_session_create(model, NULL, &session, &error) ||
         clef_session_decide(session, record, &answer, &error)) {
-        fprintf(stderr, "%s: %s\n", clef_status_name(error.status), error.message);
+        fprintf(stderr, "%s: %s\n", error.place, error.message);
     }
     clef_answer_question question;
     clef_answer_option best;

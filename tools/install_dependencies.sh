@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs what is missing of the named groups with apt: build, test, clang, format (default: build).
+# Installs what is missing of the named groups with apt: build, test, pip, clang, format (default: build).
 #
 #     tools/install_dependencies.sh [GROUP...]
 #
@@ -39,6 +39,10 @@ for group in "${@:-build}"; do
         has_command python3 && need python3
         has_command c++ && need g++
         ;;
+    pip)
+        if python3 -m pip --version >/dev/null 2>&1; then found=yes; else found=no; fi
+        need python3-pip ca-certificates
+        ;;
     clang)
         has_command clang && need clang
         if printf '#include <omp.h>\n' | clang -fopenmp -E - >/dev/null 2>&1; then found=yes; else found=no; fi
@@ -49,7 +53,7 @@ for group in "${@:-build}"; do
         has_command clang-tidy && need clang-tidy
         ;;
     *)
-        echo "install_dependencies.sh: no group \"$group\"; there are build, test, clang, format" >&2
+        echo "install_dependencies.sh: no group \"$group\"; there are build, test, pip, clang, format" >&2
         exit 2
         ;;
     esac

@@ -233,7 +233,7 @@ CLEF_API clef_status clef_answer_json(const clef_answer *answer, const clef_answ
 typedef struct clef_answer_option {
     const char *id; /* texts: until the answer is closed */
     size_t id_bytes;
-    const char *label; /* description as text; the id when there is none */
+    const char *label; /* the description sent with it, as text; its id when there was none */
     size_t label_bytes;
     float logit;
     float probability;

@@ -239,10 +239,12 @@ static const clef_json *described(const clef_json *value) {
 static void list_sides(const clef_json *criteria, clef_option *options) {
     const clef_json *given_true = clef_json_member(criteria, "true");
     const clef_json *given_false = clef_json_member(criteria, "false");
-    options[0] = (clef_option){CLEF_TEXT("true"),
-                               given_true == NULL ? &default_true : described(given_true), 0};
+    options[0] =
+        (clef_option){CLEF_TEXT("true"), given_true == NULL ? &default_true : described(given_true),
+                      0, given_true == NULL};
     options[1] = (clef_option){CLEF_TEXT("false"),
-                               given_false == NULL ? &default_false : described(given_false), 1};
+                               given_false == NULL ? &default_false : described(given_false), 1,
+                               given_false == NULL};
 }
 
 static int compare_options(const void *a, const void *b) {
@@ -254,7 +256,7 @@ static int compare_options(const void *a, const void *b) {
 static void list_choices(const clef_json *criteria, clef_option *options) {
     size_t count = 0;
     for (const clef_json *value = criteria->first; value != NULL; value = value->next) {
-        options[count] = (clef_option){value->key, described(value), count};
+        options[count] = (clef_option){value->key, described(value), count, false};
         count++;
     }
     qsort(options, count, sizeof *options, compare_options);
@@ -269,7 +271,7 @@ static bool list_levels(const clef_json *criteria, clef_option *options, clef_ar
         if (id.bytes == NULL) {
             return false;
         }
-        options[count] = (clef_option){id, described(value), count};
+        options[count] = (clef_option){id, described(value), count, false};
         count++;
     }
     return true;

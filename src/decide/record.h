@@ -16,6 +16,7 @@ typedef struct clef_option {
     clef_text id;                 /* as sent: option id, "true"/"false", or the level number */
     const clef_json *description; /* NULL: left out of the prompt */
     size_t request_index;         /* its place among the question's options as sent */
+    bool has_default;             /* the description is not the client's but the format's */
 } clef_option;
 
 typedef struct clef_question {

@@ -4,27 +4,54 @@
 #include "base/memory.h"
 #include "decide/render.h"
 
+/* A copy that ends in NUL; false when memory is short. */
+static bool copy_text(clef_answer *answer, clef_text text, clef_text *copy) {
+    *copy = clef_arena_copy(&answer->arena, text);
+    return copy->bytes != NULL;
+}
+
 /* What people should read beside an option: its description, else its id. */
-static clef_status make_labels(clef_answer *answer, clef_error *error) {
-    const clef_request *request = answer->record->request;
-    answer->labels =
-        clef_arena_allocate(&answer->arena, request->option_count, sizeof *answer->labels);
-    bool has_failed = answer->labels == NULL;
-    clef_buffer buffer = {0};
-    for (size_t i = 0, j = 0; !has_failed && i < request->question_count; i++) {
-        const clef_question *question = &request->questions[i];
-        for (size_t option = 0; !has_failed && option < question->option_count; option++, j++) {
-            const clef_option *of = &question->options[option];
-            clef_text text = of->id;
-            if (of->description != NULL) {
-                text = clef_render_value(of->description, &buffer, &answer->arena);
-            }
-            answer->labels[j] = clef_arena_copy(&answer->arena, text);
-            has_failed = buffer.has_failed || answer->labels[j].bytes == NULL;
-        }
+static bool copy_option(clef_answer *answer, const clef_option *option, clef_buffer *buffer,
+                        size_t index) {
+    clef_text label = option->id;
+    if (option->description != NULL && !option->has_default) {
+        label = clef_render_value(option->description, buffer, &answer->arena);
     }
+    return !buffer->has_failed && copy_text(answer, option->id, &answer->option_ids[index]) &&
+           copy_text(answer, label, &answer->labels[index]);
+}
+
+static bool copy_texts(clef_answer *answer, clef_buffer *buffer) {
+    const clef_request *request = answer->record->request;
+    size_t options = request->option_count;
+    answer->question_ids =
+        clef_arena_allocate(&answer->arena, request->question_count, sizeof(clef_text));
+    answer->option_ids = clef_arena_allocate(&answer->arena, options, sizeof(clef_text));
+    answer->labels = clef_arena_allocate(&answer->arena, options, sizeof(clef_text));
+    if (answer->question_ids == NULL || answer->option_ids == NULL || answer->labels == NULL) {
+        return false;
+    }
+    for (size_t i = 0, first = 0; i < request->question_count; i++) {
+        const clef_question *question = &request->questions[i];
+        if (!copy_text(answer, question->id, &answer->question_ids[i])) {
+            return false;
+        }
+        for (size_t j = 0; j < question->option_count; j++) {
+            if (!copy_option(answer, &question->options[j], buffer, first + j)) {
+                return false;
+            }
+        }
+        first += question->option_count;
+    }
+    return true;
+}
+
+static clef_status make_texts(clef_answer *answer, clef_error *error) {
+    clef_buffer buffer = {0};
+    bool is_made = copy_texts(answer, &buffer);
     clef_buffer_release(&buffer);
-    return has_failed ? clef_fail_memory(error, 0, "the labels of an answer") : CLEF_OK;
+    return is_made ? CLEF_OK
+                   : clef_fail_memory(error, answer->arena.used_bytes, "the texts of an answer");
 }
 
 clef_status clef_answer_create(clef_record *record, const float *logits, double latency_ms,
@@ -48,7 +75,7 @@ clef_status clef_answer_create(clef_record *record, const float *logits, double 
         status = clef_answer_probabilities(record->request, logits, answer->probabilities, error);
     }
     if (status == CLEF_OK) {
-        status = make_labels(answer, error);
+        status = make_texts(answer, error);
     }
     if (status != CLEF_OK) {
         clef_answer_close(answer);
@@ -120,8 +147,8 @@ bool clef_answer_question_at(const clef_answer *answer, uint32_t index,
     }
     clef_decision decision = clef_answer_decide(question, answer->probabilities + first);
     *result = (clef_answer_question){
-        .id = question->id.bytes,
-        .id_bytes = question->id.length,
+        .id = answer->question_ids[index].bytes,
+        .id_bytes = answer->question_ids[index].length,
         .type = clef_question_type_name(question->type),
         .option_count = (uint32_t)question->option_count,
         .best = (uint32_t)question->options[decision.best].request_index,
@@ -138,8 +165,8 @@ bool clef_answer_option_at(const clef_answer *answer, uint32_t index, uint32_t o
     for (size_t j = 0; question != NULL && j < question->option_count; j++) {
         if (question->options[j].request_index == option) {
             *result = (clef_answer_option){
-                .id = question->options[j].id.bytes,
-                .id_bytes = question->options[j].id.length,
+                .id = answer->option_ids[first + j].bytes,
+                .id_bytes = answer->option_ids[first + j].length,
                 .label = answer->labels[first + j].bytes,
                 .label_bytes = answer->labels[first + j].length,
                 .logit = answer->logits[first + j],

@@ -48,7 +48,10 @@ struct clef_answer {
     clef_record *record;
     float *logits;        /* [option_count] in prompt order */
     float *probabilities; /* [option_count] in prompt order */
-    clef_text *labels;    /* [option_count] in prompt order; in the arena */
+    /* Texts of the answer, ending in NUL; in the arena. */
+    clef_text *question_ids; /* [question_count] */
+    clef_text *option_ids;   /* [option_count] in prompt order */
+    clef_text *labels;       /* [option_count] in prompt order */
     clef_arena arena;
     double latency_ms;
 };

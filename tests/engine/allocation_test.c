@@ -122,9 +122,8 @@ static clef_status try_decision(void *context, clef_error *error) {
 }
 
 static clef_status try_json(void *context, clef_error *error) {
-    static const clef_answer_style styles[] = {{0},
-                                               {.format = CLEF_ANSWER_RAW},
-                                               {.unrounded = true, .with_latency = true}};
+    static const clef_answer_style styles[] = {
+        {0}, {.format = CLEF_ANSWER_RAW}, {.unrounded = true, .with_latency = true}};
     clef_status status = CLEF_OK;
     for (size_t i = 0; status == CLEF_OK && i < 3; i++) {
         char *json = NULL;

@@ -86,7 +86,7 @@ void shuffle(size_t *order, size_t count, uint64_t *seed) {
 }
 
 static void append_words(clef_buffer *body, uint64_t *seed, size_t words) {
-    static const char *const all[] = {"the",   "order", "arrived", "late",   "screen", "broken",
+    static const char *const all[] = {"the",    "order",  "arrived", "late",   "screen", "broken",
                                       "please", "refund", "today",   "urgent", "thanks", "price",
                                       "works",  "fine",   "42",      "dollars"};
     for (size_t i = 0; i < words; i++) {
@@ -203,7 +203,8 @@ void for_each_level(void (*test)(const char *level)) {
     clef_kernel_table before = {0};
     for (int level = 0; level < CLEF_LEVEL_COUNT; level++) {
         clef_kernel_table kernels = clef_kernel_table_of((clef_level)level);
-        if (clef_level_is_supported((clef_level)level) &&
+        bool is_wanted = !IS_WATCHED || level == (int)clef_level_best();
+        if (is_wanted && clef_level_is_supported((clef_level)level) &&
             memcmp(&kernels, &before, sizeof before) != 0) {
             test(clef_level_name((clef_level)level));
             before = kernels;

@@ -1,11 +1,23 @@
-/* What the suites of whole-engine promises share: models of the tree, requests of any length made from a
- * seed, and short ways through the public interface that fail the running test. */
+/* What the suites of whole-engine promises share: models of the tree, requests of any length made
+ * from a seed, and short ways through the public interface that fail the running test. */
 #ifndef CLEF_TEST_ENGINE_SUPPORT_H
 #define CLEF_TEST_ENGINE_SUPPORT_H
 
 #include "support.h"
 
 #include "engine/handles.h"
+
+/* Built with the address sanitizer. */
+#if defined(__SANITIZE_ADDRESS__)
+#define IS_WATCHED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define IS_WATCHED 1
+#endif
+#endif
+#ifndef IS_WATCHED
+#define IS_WATCHED 0
+#endif
 
 /* Directories. */
 const char *random_model(void);  /* random weights, awkward sizes */
@@ -21,8 +33,8 @@ clef_session *open_session(clef_model *model, uint32_t rows_per_step);
 clef_record *encode_body(clef_model *model, clef_text body);
 clef_answer *decide(clef_session *session, clef_record *record);
 
-/* A request whose state has `words` words; texts, questions and their number follow the seed. Owned by
- * the caller: clef_release. */
+/* A request whose state has `words` words; texts, questions and their number follow the seed. Owned
+ * by the caller: clef_release. */
 clef_text make_body(uint64_t seed, size_t words);
 clef_record *encode_made(clef_model *model, uint64_t seed, size_t words);
 
@@ -37,7 +49,8 @@ const char *path_in(const char *directory, const char *name);
 uint64_t next_number(uint64_t *seed);
 void shuffle(size_t *order, size_t count, uint64_t *seed);
 
-/* Calls test(level) for every level that this machine has and that brings kernels of its own. */
+/* Calls test(level) for every level that this machine has and that brings kernels of its own; under
+ * a sanitizer, which looks for other faults, for the highest alone. */
 void for_each_level(void (*test)(const char *level));
 /* Name of the highest of them. */
 const char *best_level(void);

@@ -1,6 +1,6 @@
-/* A record cut into slices anywhere on the grid, or resumed from a checkpoint, gives the bits of one
- * piece. Driven through the model's own interface, below the session, so that the test chooses every
- * cut. */
+/* A record cut into slices anywhere on the grid, or resumed from a checkpoint, gives the bits of
+ * one piece. Driven through the model's own interface, below the session, so that the test chooses
+ * every cut. */
 #include "engine_support.h"
 
 #include "base/memory.h"
@@ -63,8 +63,7 @@ static void step(bench *b, progress **of, const uint32_t *const *tokens, const s
     for (size_t s = 0; s < count; s++) {
         for (size_t i = 0; i < rows[s]; i++) {
             for (size_t axis = 0; axis < 3; axis++) {
-                b->positions[axis * total + slices[s].row + i] =
-                    (int32_t)(slices[s].position + i);
+                b->positions[axis * total + slices[s].row + i] = (int32_t)(slices[s].position + i);
             }
         }
     }
@@ -203,8 +202,7 @@ static progress resume(bench *b, const progress *from, const clef_checkpoint *ch
     progress p = begin(b);
     assert_ok(clef_sequence_restore(p.sequence, checkpoint, &error), &error);
     size_t spans = b->task->question_count + b->task->option_total + 1;
-    memcpy(p.reading.totals, from->reading.totals,
-           spans * p.reading.hidden_size * sizeof(double));
+    memcpy(p.reading.totals, from->reading.totals, spans * p.reading.hidden_size * sizeof(double));
     return p;
 }
 
@@ -215,8 +213,8 @@ static void draw_tokens(const bench *b, uint64_t seed, uint32_t *tokens, size_t 
     }
 }
 
-/* Stops at `position`, lets another sequence go on from there with other tokens, and then goes on both
- * in a copy and in the original. */
+/* Stops at `position`, lets another sequence go on from there with other tokens, and then goes on
+ * both in a copy and in the original. */
 static void check_resume(bench *b, size_t position) {
     clef_error error = {0};
     clef_checkpoint *checkpoint = NULL;
@@ -272,8 +270,8 @@ static void run_whole(bench *b, const uint32_t *tokens, size_t count, float *las
     end(&p);
 }
 
-/* Two sequences share the pages of one checkpoint and go on in the same step, with different tokens:
- * neither sees the other. */
+/* Two sequences share the pages of one checkpoint and go on in the same step, with different
+ * tokens: neither sees the other. */
 static void check_branches(const char *level) {
     clef_error error = {0};
     bench b = open_bench(random_model(), level, 20);

@@ -158,7 +158,5 @@ static void run(kernel_function *kernel, kernel_input *input) {
 
 #define INPUT_COUNT (12 * 6 * GATE_VARIANTS)
 
-const kernel_contract contract_of_delta_chunk = {INPUT_COUNT, draw,   2,
-                                                             time_chunk,  expect, run};
-const kernel_contract contract_of_delta_step = {INPUT_COUNT, draw,   1,
-                                                            time_step,   expect, run};
+const kernel_contract contract_of_delta_chunk = {INPUT_COUNT, draw, 2, time_chunk, expect, run};
+const kernel_contract contract_of_delta_step = {INPUT_COUNT, draw, 1, time_step, expect, run};

@@ -76,7 +76,7 @@ static void run_swiglu(kernel_function *kernel, kernel_input *input) {
 }
 
 const kernel_contract contract_of_swiglu = {INPUT_COUNT, draw_swiglu,   TIMING_COUNT,
-                                                        time_swiglu, expect_swiglu, run_swiglu};
+                                            time_swiglu, expect_swiglu, run_swiglu};
 
 /* ---- gelu ---- */
 
@@ -105,7 +105,7 @@ static void run_gelu(kernel_function *kernel, kernel_input *input) {
 }
 
 const kernel_contract contract_of_gelu = {INPUT_COUNT, draw_gelu,   TIMING_COUNT,
-                                                      time_gelu,   expect_gelu, run_gelu};
+                                          time_gelu,   expect_gelu, run_gelu};
 
 /* ---- sigmoid_gate ---- */
 
@@ -134,8 +134,8 @@ static void run_sigmoid(kernel_function *kernel, kernel_input *input) {
     ((clef_sigmoid_gate_kernel *)kernel)(a->x, a->u, a->size);
 }
 
-const kernel_contract contract_of_sigmoid_gate = {
-    INPUT_COUNT, draw_sigmoid, TIMING_COUNT, time_sigmoid, expect_sigmoid, run_sigmoid};
+const kernel_contract contract_of_sigmoid_gate = {INPUT_COUNT,  draw_sigmoid,   TIMING_COUNT,
+                                                  time_sigmoid, expect_sigmoid, run_sigmoid};
 
 /* ---- delta_gates ---- */
 
@@ -176,8 +176,8 @@ static void run_gates(kernel_function *kernel, kernel_input *input) {
     ((clef_delta_gates_kernel *)kernel)(a->x, a->y, a->u, a->v, a->size);
 }
 
-const kernel_contract contract_of_delta_gates = {
-    INPUT_COUNT, draw_gates, TIMING_COUNT, time_gates, expect_gates, run_gates};
+const kernel_contract contract_of_delta_gates = {INPUT_COUNT, draw_gates,   TIMING_COUNT,
+                                                 time_gates,  expect_gates, run_gates};
 
 /* ---- rotary ---- */
 

@@ -90,7 +90,7 @@ static void run_rms(kernel_function *kernel, kernel_input *input) {
 }
 
 const kernel_contract contract_of_rms_norm = {INPUT_COUNT, draw_rms,   TIMING_COUNT,
-                                                          time_rms,    expect_rms, run_rms};
+                                              time_rms,    expect_rms, run_rms};
 
 /* ---- layer_norm ---- */
 
@@ -133,7 +133,7 @@ static void run_layer(kernel_function *kernel, kernel_input *input) {
 }
 
 const kernel_contract contract_of_layer_norm = {INPUT_COUNT, draw_layer,   TIMING_COUNT,
-                                                            time_layer,  expect_layer, run_layer};
+                                                time_layer,  expect_layer, run_layer};
 
 /* ---- l2_norm ---- */
 
@@ -160,7 +160,7 @@ static void run_l2(kernel_function *kernel, kernel_input *input) {
 }
 
 const kernel_contract contract_of_l2_norm = {INPUT_COUNT, draw_l2,   TIMING_COUNT,
-                                                         time_l2,     expect_l2, run_l2};
+                                             time_l2,     expect_l2, run_l2};
 
 /* ---- gated_norm ---- */
 
@@ -194,4 +194,4 @@ static void run_gated(kernel_function *kernel, kernel_input *input) {
 }
 
 const kernel_contract contract_of_gated_norm = {INPUT_COUNT, draw_gated,   TIMING_COUNT,
-                                                            time_gated,  expect_gated, run_gated};
+                                                time_gated,  expect_gated, run_gated};

@@ -70,7 +70,7 @@ static void run_sum(kernel_function *kernel, kernel_input *input) {
 }
 
 const kernel_contract contract_of_sum_rows = {SIZE_COUNT, draw_sum,   2,
-                                                          time_sum,   expect_sum, run_sum};
+                                              time_sum,   expect_sum, run_sum};
 
 /* ---- summarise ---- */
 
@@ -126,8 +126,8 @@ static void run_summary(kernel_function *kernel, kernel_input *input) {
     ((clef_summarise_kernel *)kernel)(a->x, a->b, a->out);
 }
 
-const kernel_contract contract_of_summarise = {
-    SIZE_COUNT, draw_summary, 2, time_summary, expect_summary, run_summary};
+const kernel_contract contract_of_summarise = {SIZE_COUNT,   draw_summary,   2,
+                                               time_summary, expect_summary, run_summary};
 
 /* ---- cosine ---- */
 
@@ -169,7 +169,7 @@ static void run_cosine(kernel_function *kernel, kernel_input *input) {
 }
 
 const kernel_contract contract_of_cosine = {11 * 3,      draw_cosine,   2,
-                                                        time_cosine, expect_cosine, run_cosine};
+                                            time_cosine, expect_cosine, run_cosine};
 
 /* ---- pair_features ---- */
 
@@ -213,4 +213,4 @@ static void run_pair(kernel_function *kernel, kernel_input *input) {
 }
 
 const kernel_contract contract_of_pair_features = {11,        draw_pair,   1,
-                                                               time_pair, expect_pair, run_pair};
+                                                   time_pair, expect_pair, run_pair};

@@ -102,9 +102,9 @@ clef_status clef_cpu_backend_create(unsigned thread_count, const char *level, cl
     cpu->scratch_bytes = scratch_bytes();
     cpu->scratch = clef_allocate_aligned(thread_count, cpu->scratch_bytes);
     if (cpu->scratch == NULL) {
-        clef_fail_memory(error, cpu->scratch_bytes, "the scratch of a thread");
+        status = clef_fail_memory(error, cpu->scratch_bytes, "the scratch of a thread");
         clef_release(cpu);
-        return CLEF_OUT_OF_MEMORY;
+        return status;
     }
     cpu->kernels = clef_kernel_table_of(cpu->level);
     cpu->base = (clef_backend){.operations = &operations,

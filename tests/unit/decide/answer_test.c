@@ -41,7 +41,7 @@ static double number(const clef_json *value) {
 static clef_question question_of(clef_question_type type, size_t count, clef_option *options,
                                  const size_t *places) {
     for (size_t i = 0; i < count; i++) {
-        options[i] = (clef_option){CLEF_TEXT("x"), NULL, places == NULL ? i : places[i]};
+        options[i] = (clef_option){CLEF_TEXT("x"), NULL, places == NULL ? i : places[i], false};
     }
     return (clef_question){CLEF_TEXT("q"), type, NULL, options, count};
 }

@@ -156,7 +156,10 @@ static void check_real_line(void *context, size_t line_number, clef_text line) {
 static void check_real(const char *name, const char *ids, const char *questions) {
     const char *directory = getenv("CLEF_REAL_TOKENIZER");
     if (directory == NULL) {
-        print_message("CLEF_REAL_TOKENIZER names no directory with %s/tokenizer.json\n", name);
+        print_message(
+            "SKIP: CLEF_REAL_TOKENIZER names no directory with %s/tokenizer.json (the test "
+            "unit/tokenizer/real_vocabulary sets it)\n",
+            name);
         skip();
     }
     char path[1024];

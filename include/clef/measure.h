@@ -52,9 +52,10 @@ CLEF_API double clef_meter_peak(const clef_meter *meter, clef_peak peak);
 /* ---- models by formula --------------------------------------------------------------------- */
 
 typedef struct clef_shape_options {
-    uint32_t layer_count;     /* the first layers of the shape; 0: all */
-    const char *recipe;       /* matrices are stored as clef_model_quantize would with this recipe
-                                 ("int8",       "int4", "mixed" or JSON); NULL: in bfloat16, as published */
+    uint32_t layer_count; /* the first layers of the shape; 0: all */
+    /* Matrices are stored as clef_model_quantize would with this recipe ("int8", "int4", "mixed" or
+     * JSON); NULL: in bfloat16, as published. */
+    const char *recipe;
     clef_precision precision; /* of matrices that are not quantised */
 } clef_shape_options;
 

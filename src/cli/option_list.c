@@ -224,8 +224,8 @@ static const clef_option_row bench_rows[] = {
      FIELD(shape),
      .minimum = 1,
      .completion = CLEF_COMPLETE_DIRECTORY,
-     .help = "What is measured: qwen3.5-0.8b, clef-flash or clef, with weights by formula that need "
-             "no files, or the directory of a model."},
+     .help = "What is measured: qwen3.5-0.8b, clef-flash or clef, with weights by formula "
+             "that need no files, or the directory of a model."},
     {.name = "layers",
      .value = "N",
      .kind = CLEF_OPTION_NUMBER,
@@ -252,22 +252,22 @@ static const clef_option_row bench_rows[] = {
      FIELD(rows_per_step),
      .minimum = 1,
      .maximum = 65536,
-     .help = "Tokens of one step, of all sequences together, rounded up to a multiple of 64; 512 by "
-             "default."},
+     .help = "Tokens of one step, of all sequences together, rounded up to a multiple of 64; "
+             "512 by default."},
     {.name = "precision",
      .words = "auto|f32|bf16|int8|int4|mixed",
      .kind = CLEF_OPTION_CHOICE,
      FIELD(bench_precision),
-     .help = "How numbers are computed. int8, int4 and mixed also say how the weights of a shape are "
-             "stored, as \"clef quantize\" stores them; without them it is bf16."},
+     .help = "How numbers are computed. int8, int4 and mixed also say how the weights of a "
+             "shape are stored, as \"clef quantize\" stores them; without them it is bf16."},
     {.name = "repeat",
      .value = "N",
      .kind = CLEF_OPTION_NUMBER,
      FIELD(repeat_count),
      .minimum = 1,
      .maximum = 1000,
-     .help = "Runs of each case behind one that warms up; the one with the median time is reported. "
-             "5 by default."},
+     .help = "Runs of each case behind one that warms up; the one with the median time is "
+             "reported. 5 by default."},
     {.name = "machine",
      .kind = CLEF_OPTION_FLAG,
      FIELD(wants_machine),

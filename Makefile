@@ -57,7 +57,7 @@ install: build/Makefile  ## build for PREFIX (/usr/local) and install there; DES
 clean:  ## remove everything that was built
 	rm -rf build build-debug build-sanitize build-fuzz build-strict-gcc build-strict-clang
 
-# The compiler's and CMake's part; the script is silent work of milliseconds when nothing is missing.
+# The compiler's and CMake's part; milliseconds when nothing is missing.
 .PHONY: dependencies
 dependencies:
 	@tools/install_dependencies.sh build

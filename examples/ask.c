@@ -2,7 +2,9 @@
  * alone.
  *
  *     cc ask.c -o ask $(pkg-config --cflags --libs clef)
- *     ./ask $(pkg-config --variable=modeldir clef)/clef-tiny */
+ *     ./ask $(pkg-config --variable=modeldir clef)/clef-tiny
+ *
+ * (After installing under a new prefix: sudo ldconfig, or set LD_LIBRARY_PATH.) */
 #include <clef/clef.h>
 #include <stdio.h>
 #include <string.h>

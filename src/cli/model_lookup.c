@@ -39,8 +39,9 @@ static bool try_place(const char *directory, const char *rest, clef_buffer *path
 static bool find_default(clef_buffer *path, clef_buffer *tried) {
     char prefix[PATH_MAX];
     find_program_prefix(prefix);
-    return try_place(CLEF_INSTALLED_MODEL, "", path, tried) ||
-           try_place(prefix, "/share/clef/models/clef-tiny", path, tried) ||
+    /* The model beside this program first: an installation may have been moved or copied. */
+    return try_place(prefix, "/share/clef/models/clef-tiny", path, tried) ||
+           try_place(CLEF_INSTALLED_MODEL, "", path, tried) ||
            try_place(prefix, "/models/clef-tiny", path, tried);
 }
 

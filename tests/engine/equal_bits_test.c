@@ -235,10 +235,12 @@ static void neighbours_do_not_leak(void **state) {
 /* ---- long states ---- */
 
 static void check_long_state(const char *directory, const char *level, size_t words) {
+    /* A sanitizer looks for other faults. */
+    words /= IS_WATCHED ? 4 : 1;
     clef_model *model = open_model_with(directory, 2, level);
     clef_record *records[4] = {encode_made(model, 1, words), encode_made(model, 2, 20),
                                encode_made(model, 3, words / 3), encode_made(model, 4, 0)};
-    assert_in_range(clef_record_token_count(records[0]), 3000, 6000);
+    assert_in_range(clef_record_token_count(records[0]), IS_WATCHED ? 700 : 3000, 6000);
     clef_session *session = open_session(model, 0);
     float *alone[4];
     for (size_t i = 0; i < 4; i++) {
@@ -270,13 +272,13 @@ static void check_long_state(const char *directory, const char *level, size_t wo
 
 /* The states have 3,000 tokens and more. */
 static void check_long_state_at(const char *level) {
-    check_long_state(random_model(), level, 1350);
+    check_long_state(random_model(), level, 1500);
 }
 
 static void long_states_do_not_matter(void **state) {
     (void)state;
     for_each_level(check_long_state_at);
-    check_long_state(trained_model(), best_level(), 2400);
+    check_long_state(trained_model(), best_level(), 2600);
 }
 
 int main(void) {

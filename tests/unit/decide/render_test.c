@@ -120,7 +120,7 @@ static void test_options(void **state) {
     (void)state;
     clef_arena arena = {0};
     clef_buffer out = {0};
-    clef_option option = {CLEF_TEXT("a\"\n"), NULL, 0};
+    clef_option option = {CLEF_TEXT("a\"\n"), NULL, 0, false};
     clef_render_option(&out, &option, &arena);
     assert_text(clef_buffer_text(&out), "{\"option_id\":\"a\\\"\\n\"}");
     clef_buffer_clear(&out);

@@ -4,7 +4,6 @@
 
 #include <sched.h>
 #include <stdio.h>
-#include <unistd.h>
 
 #define GROUP "/sys/fs/cgroup/"
 
@@ -35,15 +34,4 @@ unsigned clef_machine_cpus(void) {
         count = cpus < count ? (unsigned)cpus : count;
     }
     return count;
-}
-
-uint64_t clef_machine_memory(void) {
-    long pages = sysconf(_SC_PHYS_PAGES);
-    long page_bytes = sysconf(_SC_PAGESIZE);
-    uint64_t installed = pages > 0 && page_bytes > 0 ? (uint64_t)pages * (uint64_t)page_bytes : 0;
-    unsigned long long limit[2];
-    if (read_numbers(GROUP "memory.max", limit) >= 1 && (installed == 0 || limit[0] < installed)) {
-        return limit[0];
-    }
-    return installed;
 }

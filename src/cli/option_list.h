@@ -17,6 +17,6 @@ extern const clef_option_group clef_options_machine; /* threads and CPU level al
 extern const clef_option_group clef_options_bench;   /* what the bench measures */
 extern const clef_option_group clef_options_report;  /* how it prints */
 extern const clef_option_group clef_options_common;  /* every command */
-extern const clef_option_group clef_options_help;   /* the help command's own */
+extern const clef_option_group clef_options_help;    /* the help command's own */
 
 #endif

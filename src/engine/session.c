@@ -3,11 +3,13 @@
 #include "engine/session.h"
 
 #include "base/clock.h"
-#include "base/machine.h"
 #include "base/memory.h"
+#include "base/system_memory.h"
 #include "engine/handles.h"
 #include "engine/schedule.h"
 #include "state/sequence.h"
+
+#include <stdio.h>
 
 #define DEFAULT_ROWS 512
 /* Records a step can share: short records have some sixty tokens at least. */
@@ -77,13 +79,9 @@ static clef_status take_memory(clef_session *session, clef_error *error) {
 /* Activations are written, so they count; mapped weights do not, since the system can drop them. */
 static clef_status check_memory(const clef_model *model, size_t rows, clef_error *error) {
     uint64_t needed = (uint64_t)clef_workspace_floats(&model->network, rows) * sizeof(float);
-    uint64_t allowed = clef_machine_memory();
-    if (allowed != 0 && needed > allowed) {
-        return clef_fail(error, CLEF_OUT_OF_MEMORY,
-                         "a step of %zu rows needs %llu bytes, but this process may use %llu", rows,
-                         (unsigned long long)needed, (unsigned long long)allowed);
-    }
-    return CLEF_OK;
+    char what[48];
+    snprintf(what, sizeof what, "a step of %zu rows", rows);
+    return clef_system_memory_require(needed, what, error);
 }
 
 clef_status clef_session_create(clef_model *model, const clef_session_options *options,

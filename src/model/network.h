@@ -98,12 +98,14 @@ typedef struct clef_network {
     clef_arena arena; /* holds layers, vectors, frequencies */
 } clef_network;
 
-/* Most columns that one product of the backbone takes in: what clef_operations.reserve must hold. */
+/* Most columns that one product of the backbone takes in: what clef_operations.reserve must hold.
+ */
 size_t clef_network_widest_input(const clef_network *network);
 
 /* Binds tensors that clef_tensor_demands_check has passed. `arithmetic` is that of the backbone's
- * unquantised matrices; the head always computes in fp32, quantised matrices in int8. Takes over config (the caller's becomes
- * zero); head NULL: no head. The stores must outlive the network. CLEF_OUT_OF_MEMORY. */
+ * unquantised matrices; the head always computes in fp32, quantised matrices in int8. Takes over
+ * config (the caller's becomes zero); head NULL: no head. The stores must outlive the network.
+ * CLEF_OUT_OF_MEMORY. */
 clef_status clef_network_bind(clef_config *config, const clef_head_config *head,
                               const clef_weight_store *backbone,
                               const clef_weight_store *head_store, clef_arithmetic arithmetic,

@@ -56,13 +56,13 @@ clef_status clef_tensor_demands_check(const clef_tensor_demands *demands, const 
                                       const clef_weight_store *backbone,
                                       const clef_weight_store *head, clef_error *error);
 
-/* A quantised matrix NAME [rows, columns] is stored as NAME of type I8 [rows, columns], or U8 [rows,
- * columns / 2] with two 4-bit values a byte (columns a multiple of 32; layout in tensor/matrix.h), and
- * NAME.scale of type F32 [rows, groups]. */
+/* A quantised matrix NAME [rows, columns] is stored as NAME of type I8 [rows, columns], or U8
+ * [rows, columns / 2] with two 4-bit values a byte (columns a multiple of 32; layout in
+ * tensor/matrix.h), and NAME.scale of type F32 [rows, groups]. */
 #define CLEF_SCALE_SUFFIX ".scale"
 
-/* Columns that share a scale, from the number of groups of a row: 32, 64, or all; 0 when no such group
- * gives that number. */
+/* Columns that share a scale, from the number of groups of a row: 32, 64, or all; 0 when no such
+ * group gives that number. */
 size_t clef_quantised_group(size_t columns, size_t groups);
 
 /* Whole name of a tensor of a part: its prefix, the number `layer` where the part has one, and

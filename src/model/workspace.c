@@ -35,8 +35,8 @@ size_t clef_workspace_floats(const clef_network *network, size_t row_limit) {
     return row_limit * (step_columns(&network->config) + block_columns(network));
 }
 
-/* Rows begin on a cache line, and one line further on than a power of two would have it: rows a multiple of
- * 4 KiB apart would share one set of the first-level cache. */
+/* Rows begin on a cache line, and one line further on than a power of two would have it: rows a
+ * multiple of 4 KiB apart would share one set of the first-level cache. */
 static size_t padded_stride(size_t columns) {
     return (columns + 15) / 16 * 16 + 16;
 }

@@ -11,8 +11,8 @@
 /* 1.5 · 2^23: added and subtracted again, rounds to nearest, ties to even. */
 #define ROUNDER 12582912.0f
 /* Scales tried, as the number that the largest value of the group becomes, in either sign: seven
- * cuts nothing off, nine does for the sake of the others. Finer steps or a wider range gain less than
- * one part in a hundred of the squared error. */
+ * cuts nothing off, nine does for the sake of the others. Finer steps or a wider range gain less
+ * than one part in a hundred of the squared error. */
 #define TRIAL_FIRST 7.0f
 #define TRIAL_STEP  0.5f
 #define TRIAL_COUNT 5

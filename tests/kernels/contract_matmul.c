@@ -59,11 +59,10 @@ static void draw_product(kernel_input *input, size_t rows, size_t columns, size_
     size_t chain = depth < CLEF_MATMUL_BLOCK ? depth : CLEF_MATMUL_BLOCK;
     a->product.x =
         kernel_matrix(input, KERNEL_READ, rows, depth, depth + kernel_choose(input, 4), 1);
-    a->product.weight =
-        (clef_weight){.data = draw_weights(input, type, columns * depth),
-                      .dtype = type,
-                      .rows = columns,
-                      .columns = depth};
+    a->product.weight = (clef_weight){.data = draw_weights(input, type, columns * depth),
+                                      .dtype = type,
+                                      .rows = columns,
+                                      .columns = depth};
     a->product.bias =
         kernel_choose(input, 2) == 0 ? NULL : kernel_floats(input, KERNEL_READ, columns, 1);
     a->product.y =

@@ -53,8 +53,10 @@ static void check_matmul(const clef_kernel_table *kernels, kernel_input *input) 
         .y = kernel_matrix(input, KERNEL_WRITE, ROWS, COLUMNS, COLUMNS + 3, 0),
     };
     for (size_t type = 0; type < 2; type++) {
-        whole.weight = type == 0 ? (clef_weight){wide, CLEF_DTYPE_F32, COLUMNS, DEPTH}
-                                 : (clef_weight){narrow, CLEF_DTYPE_BF16, COLUMNS, DEPTH};
+        whole.weight = (clef_weight){.data = type == 0 ? (const void *)wide : narrow,
+                                     .dtype = type == 0 ? CLEF_DTYPE_F32 : CLEF_DTYPE_BF16,
+                                     .rows = COLUMNS,
+                                     .columns = DEPTH};
         kernels->matmul(&whole, 0, COLUMNS, scratch);
         for (size_t row = 0; row < ROWS; row++) {
             check_part(kernels, &whole, row, 1, 0, COLUMNS, space, scratch);
@@ -78,13 +80,16 @@ static void check_matmul_edges(const clef_kernel_table *kernels, kernel_input *i
     float *space = kernel_floats(input, KERNEL_WRITE, 3 * COLUMNS, 0);
     float *whole = kernel_floats(input, KERNEL_WRITE, 3 * COLUMNS, 0);
     clef_matrix x = kernel_matrix(input, KERNEL_READ, 3, DEPTH, DEPTH, 1);
-    clef_weight weight = {kernel_floats(input, KERNEL_READ, (size_t)COLUMNS * DEPTH, 1),
-                          CLEF_DTYPE_F32, COLUMNS, DEPTH};
-    clef_matmul product = {x, weight, NULL, {whole, 3, COLUMNS, COLUMNS}};
+    clef_weight weight = {.data = kernel_floats(input, KERNEL_READ, (size_t)COLUMNS * DEPTH, 1),
+                          .dtype = CLEF_DTYPE_F32,
+                          .rows = COLUMNS,
+                          .columns = DEPTH};
+    clef_matmul product = {.x = x, .weight = weight, .y = {whole, 3, COLUMNS, COLUMNS}};
     kernels->matmul(&product, 0, COLUMNS, scratch);
     for (size_t columns = 1; columns < COLUMNS; columns += 3) {
-        clef_matmul narrow = {
-            x, clef_weight_rows(weight, 0, columns), NULL, {space, 3, columns, COLUMNS}};
+        clef_matmul narrow = {.x = x,
+                              .weight = clef_weight_rows(weight, 0, columns),
+                              .y = {space, 3, columns, COLUMNS}};
         kernels->matmul(&narrow, 0, columns, scratch);
         for (size_t row = 0; row < 3; row++) {
             assert_equal_bits(space + row * COLUMNS, whole + row * COLUMNS, columns);

@@ -1,8 +1,8 @@
 /* Steps of one sequence, one slice each. */
 #include "support_stage.h"
 
-#include "base/memory.h"
 #include "base/machine.h"
+#include "base/memory.h"
 #include "base/parallel.h"
 
 #include <stdio.h>

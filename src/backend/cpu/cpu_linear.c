@@ -18,8 +18,8 @@ typedef struct linear_work {
     round_function *round;
 } linear_work;
 
-/* Elements from one rounded row to the next: whole vectors, and one more, so that rows of a power of two do
- * not share one set of the first-level cache. */
+/* Elements from one rounded row to the next: whole vectors, and one more, so that rows of a power
+ * of two do not share one set of the first-level cache. */
 static size_t rounded_stride(size_t columns) {
     return (columns + CLEF_ROUNDED_STRIDE - 1) / CLEF_ROUNDED_STRIDE * CLEF_ROUNDED_STRIDE +
            CLEF_ROUNDED_STRIDE;

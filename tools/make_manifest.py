@@ -17,14 +17,18 @@ from pathlib import Path
 FIXTURES = Path(__file__).resolve().parent.parent / "tests" / "fixtures"
 
 REFERENCE = "the published reference (joint_schema_model.py) on transformers 5.10.2, torch 2.13.0, CPU, fp32; November 2026"
-# Folder -> generator and what it asked, longest match first.
+# Folder or file -> generator and what it asked, longest match first.
 ORIGINS: dict[str, str] = {
     "clef-tiny": f"tools/tiny_model/make_expected.py, from models/clef-tiny and {REFERENCE}",
+    "configs": "dimensions of published base models, written by hand; see the README there",
+    "configs/clef": "the published releases, byte for byte",
+    "configs/clef-flash": "the published releases, byte for byte",
     "layers": f"tools/goldens/make_layers.py, from {REFERENCE}",
     "numbers": f"tools/goldens/make_numbers.py, from {REFERENCE}",
     "tiny-random/release": "tools/goldens/make_release.py, random weights, seed 20; November 2026",
     "tiny-random/text": f"tools/goldens/text_requests.py and make_text.py, from {REFERENCE}",
     "tokenizer": "tools/goldens/make_tokenizer.py, from tokenizers 0.22.2; November 2026",
+    "tokenizer/nfc.jsonl": "tools/make_unicode_tables.py --cases, from tokenizers 0.23.3; November 2026",
     "tokenizer/real": "tools/goldens/make_cases.py, make_records.py and make_decode.py, from tokenizers 0.23.3; November 2026",
     "tokenizer/small": "tools/goldens/make_small.py, from tokenizers 0.23.3; November 2026",
     "tokenizer/small-pairs": "tools/goldens/make_small.py, from tokenizers 0.23.3; November 2026",
@@ -33,7 +37,7 @@ ORIGINS: dict[str, str] = {
 
 def origin_of(name: str) -> str:
     for folder in sorted(ORIGINS, key=len, reverse=True):
-        if name.startswith(folder + "/"):
+        if f"{name}/".startswith(f"{folder}/"):
             return ORIGINS[folder]
     return "written by hand"
 

@@ -24,7 +24,7 @@ _clef() {
             '*--noul[A question that is answered by yes or no]:\[ID=\]QUESTION: ' \
             '*--choice[A question that is answered by one of the options]:\[ID=\]\[QUESTION;\]OPTION,...: ' \
             '*--score[A question that is answered by a place on a scale, levels from the lowest to the highest]:\[ID=\]\[QUESTION;\]LEVEL,...: ' \
-            '--batch[Read one JSON request a line and write one line for each, in order]' \
+            '--batch[Read one JSON request a line and write one line for each, in order; blank lines are skipped]' \
             '--output[auto, the default, is a table on a terminal and JSON elsewhere]:value:(auto table json raw)' \
             '--timings[Say how long the answer took\: latency_ms in JSON, a line on standard error beside a table]' \
             '--round[Decimal places of the probabilities in JSON; 4 by default]:value:(4 none)' \
@@ -50,7 +50,7 @@ _clef() {
             '*--noul[A question that is answered by yes or no]:\[ID=\]QUESTION: ' \
             '*--choice[A question that is answered by one of the options]:\[ID=\]\[QUESTION;\]OPTION,...: ' \
             '*--score[A question that is answered by a place on a scale, levels from the lowest to the highest]:\[ID=\]\[QUESTION;\]LEVEL,...: ' \
-            '--batch[Read one JSON request a line and write one line for each, in order]' \
+            '--batch[Read one JSON request a line and write one line for each, in order; blank lines are skipped]' \
             '--model[Directory of the model]:DIR:_files -/' \
             '--precision[How numbers are computed]:value:(auto f32)' \
             '--threads[Threads to compute with]:N: ' \

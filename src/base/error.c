@@ -23,6 +23,23 @@ clef_status clef_fail_memory(clef_error *error, size_t bytes, const char *what) 
     return clef_fail(error, CLEF_OUT_OF_MEMORY, "out of memory: %zu bytes for %s", bytes, what);
 }
 
+void clef_error_prefix(clef_error *error, const char *prefix) {
+    if (error == NULL) {
+        return;
+    }
+    size_t added = strlen(prefix) + 2;
+    size_t length = strlen(error->message);
+    if (added >= sizeof error->message) {
+        return;
+    }
+    size_t room = sizeof error->message - 1 - added;
+    length = length < room ? length : room;
+    memmove(error->message + added, error->message, length);
+    memcpy(error->message, prefix, added - 2);
+    memcpy(error->message + added - 2, ": ", 2);
+    error->message[added + length] = '\0';
+}
+
 void clef_error_set_place(clef_error *error, const char *format, ...) {
     if (error == NULL || error->place[0] != '\0') {
         return;

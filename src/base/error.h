@@ -18,6 +18,9 @@ clef_status clef_fail(clef_error *error, clef_status status, const char *format,
 /* CLEF_OUT_OF_MEMORY for `bytes` bytes of `what` ("the token list"). */
 clef_status clef_fail_memory(clef_error *error, size_t bytes, const char *what);
 
+/* Puts "prefix: " in front of the message of an error already filled. */
+void clef_error_prefix(clef_error *error, const char *prefix);
+
 /* Names what an error already filled is about (see clef_error.place); keeps an earlier name. */
 void clef_error_set_place(clef_error *error, const char *format, ...) CLEF_PRINTF(2, 3);
 

@@ -3,6 +3,7 @@
 
 #include <signal.h>
 #include <string.h>
+#include <unistd.h>
 
 static volatile sig_atomic_t was_interrupted;
 
@@ -27,6 +28,24 @@ void clef_interrupt_watch(void) {
     action.sa_flags = (int)SA_RESETHAND;
     watch_signal(SIGINT, &action);
     watch_signal(SIGTERM, &action);
+}
+
+/* Only calls that are allowed in a handler. */
+static void explain_lost_file(int number) {
+    static const char message[] =
+        "clef: a file of the model was cut short or became unreadable while it was in use\n";
+    (void)number;
+    ssize_t written = write(STDERR_FILENO, message, sizeof message - 1);
+    (void)written;
+    _exit(clef_status_exit(CLEF_BAD_FILE));
+}
+
+void clef_interrupt_explain_lost_files(void) {
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    action.sa_handler = explain_lost_file;
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGBUS, &action, NULL);
 }
 
 bool clef_interrupt_seen(void) {

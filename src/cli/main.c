@@ -3,6 +3,7 @@
  * status. */
 #include "cli/command.h"
 #include "cli/help.h"
+#include "cli/interrupt.h"
 #include "cli/output.h"
 #include "cli/report.h"
 #include "cli/suggestion.h"
@@ -125,6 +126,7 @@ int main(int argument_count, char **arguments) {
     clef_environment_let_threads_sleep(arguments);
     /* A reader that goes away shows as a failed write, which is handled. */
     signal(SIGPIPE, SIG_IGN);
+    clef_interrupt_explain_lost_files();
     keep_streams_open();
     bool as_json = wants_json_errors(argument_count, arguments);
     clef_status status = run_program(argument_count, arguments, &command, &error);

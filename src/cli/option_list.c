@@ -142,8 +142,9 @@ static const clef_option_row batch_rows[] = {
     {.name = "batch",
      .kind = CLEF_OPTION_FLAG,
      FIELD(is_batch),
-     .help = "Read one JSON request a line and write one line for each, in order. A line that "
-             "cannot be answered gives {\"error\": ..., \"line\": n} in its place; the exit "
+     .help = "Read one JSON request a line and write one line for each, in order; blank lines are "
+             "skipped. A line that cannot be answered gives {\"error\": ..., \"line\": n} in its "
+             "place; the exit "
              "status is that of the first such line."},
 };
 const clef_option_group clef_options_batch = GROUP("Many requests", batch_rows);

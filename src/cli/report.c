@@ -18,6 +18,36 @@ static bool is_about_request(clef_status status) {
            status == CLEF_TOO_LARGE;
 }
 
+/* A message of the library has lines of its own (what it quotes is escaped there); each is shown as
+ * a line. */
+static void append_lines(clef_buffer *out, const char *message) {
+    for (;;) {
+        size_t length = strcspn(message, "\n");
+        clef_display_append(out, (clef_text){message, length}, SIZE_MAX, true);
+        if (message[length] == '\0') {
+            return;
+        }
+        clef_buffer_append_byte(out, '\n');
+        message += length + 1;
+    }
+}
+
+/* A text as a JSON string; bytes that are no UTF-8 (names of files, arguments) as \xff. */
+static void append_string(clef_buffer *out, clef_text text) {
+    clef_buffer safe = {0};
+    while (text.length > 0) {
+        size_t valid = clef_utf8_valid_prefix(text.bytes, text.length);
+        clef_buffer_append(&safe, text.bytes, valid);
+        text = (clef_text){text.bytes + valid, text.length - valid};
+        if (text.length > 0) {
+            clef_buffer_append_format(&safe, "\\x%02x", (unsigned char)text.bytes[0]);
+            text = (clef_text){text.bytes + 1, text.length - 1};
+        }
+    }
+    clef_json_write_string(out, clef_buffer_text(&safe));
+    clef_buffer_release(&safe);
+}
+
 /* The elements of a place as JSON strings, with commas. */
 static void append_place(clef_buffer *out, const char *place, bool is_first) {
     while (place[0] != '\0') {
@@ -27,8 +57,7 @@ static void append_place(clef_buffer *out, const char *place, bool is_first) {
             clef_buffer_append_byte(out, ',');
         }
         is_first = false;
-        /* A place is cut at its bound, perhaps inside a character. */
-        clef_json_write_string(out, (clef_text){place, clef_utf8_valid_prefix(place, length)});
+        append_string(out, (clef_text){place, length});
         place += length + (end != NULL ? 1 : 0);
     }
 }
@@ -49,9 +78,7 @@ void clef_report_append_json(clef_buffer *out, const clef_error *error) {
         append_place(out, error->place, !is_request);
     }
     clef_buffer_append_string(out, "],\"msg\":");
-    size_t length = strlen(error->message);
-    clef_json_write_string(
-        out, (clef_text){error->message, clef_utf8_valid_prefix(error->message, length)});
+    append_string(out, clef_text_of(error->message));
     clef_buffer_append_byte(out, '}');
 }
 
@@ -64,7 +91,7 @@ void clef_report_error(const clef_error *error, const char *hint, bool as_json) 
         clef_report_append_json(&line, error);
     } else {
         clef_buffer_append_string(&line, "clef: ");
-        clef_display_append(&line, clef_text_of(error->message), SIZE_MAX, true);
+        append_lines(&line, error->message);
         if (hint != NULL) {
             clef_buffer_append_byte(&line, '\n');
             clef_buffer_append_string(&line, hint);

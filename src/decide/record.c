@@ -48,6 +48,7 @@ static clef_status refuse_question(clef_error *error, clef_text id, const char *
     clef_render_name(id, name);
     clef_fail(error, CLEF_BAD_REQUEST, "%s: %s", name, message);
     clef_error_set_kind(error, "value_error", 0);
+    clef_render_place(id, name);
     if (field == NULL) {
         clef_error_set_place(error, "questions" SEPARATOR "%s", name);
     } else {
@@ -173,6 +174,7 @@ static clef_status check_count(clef_text id, const char *what, size_t count, siz
     clef_fail(error, CLEF_OVER_LIMIT, "%s: %zu %s, over the limit of %zu", name, count, what,
               limit);
     clef_error_set_kind(error, "over_limit", 0);
+    clef_render_place(id, name);
     clef_error_set_place(error, "questions" SEPARATOR "%s" SEPARATOR "criteria", name);
     return CLEF_OVER_LIMIT;
 }

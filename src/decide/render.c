@@ -151,3 +151,14 @@ void clef_render_count(size_t count, char text[CLEF_COUNT_BYTES]) {
     }
     text[out] = '\0';
 }
+
+void clef_render_place(clef_text id, char name[CLEF_NAME_BYTES]) {
+    bool fits = id.length < CLEF_NAME_BYTES && memchr(id.bytes, '\0', id.length) == NULL &&
+                memchr(id.bytes, '\x1f', id.length) == NULL;
+    if (!fits) {
+        clef_render_name(id, name);
+        return;
+    }
+    memcpy(name, id.bytes, id.length);
+    name[id.length] = '\0';
+}

@@ -27,6 +27,10 @@ void clef_render_echo(clef_buffer *out, const clef_json *value);
  * bytes with an ellipsis, NUL at the end. Ordinary ids stay as they are. */
 void clef_render_name(clef_text id, char name[CLEF_NAME_BYTES]);
 
+/* An id as an element of clef_error.place: itself where it fits, has no NUL and no separator; else
+ * as clef_render_name shows it. */
+void clef_render_place(clef_text id, char name[CLEF_NAME_BYTES]);
+
 #define CLEF_COUNT_BYTES 32
 
 /* A count with thousands commas: 16,384. */

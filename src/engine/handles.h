@@ -69,6 +69,10 @@ clef_status clef_model_begin(clef_runtime *runtime, const char *directory, clef_
 clef_status clef_model_bind(clef_model *model, clef_config *config, const clef_head_config *head,
                             clef_error *error);
 
+/* Whether the tokenizer fits prompts and configuration. CLEF_BAD_FILE naming token, ids and field.
+ */
+clef_status clef_model_check_tokenizer(const clef_model *model, clef_error *error);
+
 /* A record's answer from its logits (copied). CLEF_INTERNAL when one is not finite;
  * CLEF_OUT_OF_MEMORY. */
 clef_status clef_answer_create(clef_record *record, const float *logits, double latency_ms,

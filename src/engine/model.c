@@ -96,18 +96,6 @@ static clef_status load_network(clef_model *model, clef_error *error) {
     return status;
 }
 
-static clef_status check_vocabulary(const clef_model *model, clef_error *error) {
-    uint32_t tokens = clef_tokenizer_count(model->tokenizer);
-    uint32_t rows = model->network.config.vocabulary_size;
-    if (tokens <= rows) {
-        return CLEF_OK;
-    }
-    clef_fail(error, CLEF_BAD_FILE,
-              "tokenizer.json has %u tokens, but config.json has vocab_size %u", tokens, rows);
-    clef_error_set_place(error, "%s", model->directory);
-    return CLEF_BAD_FILE;
-}
-
 static clef_status note_warning(clef_model *model, clef_error *error) {
     const char *warning =
         model->backbone_store == NULL ? NULL : clef_weight_store_warning(model->backbone_store);
@@ -160,8 +148,8 @@ clef_status clef_model_open(clef_runtime *runtime, const char *directory,
     if (status == CLEF_OK) {
         status = load_tokenizer(model, error);
     }
-    if (status == CLEF_OK && !chosen.tokenizer_only) {
-        status = check_vocabulary(model, error);
+    if (status == CLEF_OK) {
+        status = clef_model_check_tokenizer(model, error);
     }
     if (status == CLEF_OK) {
         status = note_warning(model, error);

@@ -167,9 +167,10 @@ static clef_matrix residuals(decision *d) {
     return residual;
 }
 
+/* A scale that is not a number stays one, so that no answer can come of it. */
 static float limited_exp(float scale) {
     double limit = log(100.0);
-    return (float)exp(scale < limit ? scale : limit);
+    return (float)exp(scale > limit ? limit : scale);
 }
 
 /* 12, 13, 14. logit = prior + sigmoid(residual_gate)·(scale·cosine + residual). */

@@ -32,7 +32,9 @@ clef_status clef_tokenizer_parse(const char *name, clef_text json, clef_tokenize
     }
     clef_status status = clef_tokenizer_file_read(json, tokenizer, error);
     if (status != CLEF_OK) {
+        const char *slash = strrchr(name, '/');
         clef_tokenizer_close(tokenizer);
+        clef_error_prefix(error, slash == NULL ? name : slash + 1);
         clef_error_set_place(error, "%s", name);
         return status;
     }

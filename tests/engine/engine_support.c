@@ -33,11 +33,19 @@ clef_model *open_model(clef_runtime *runtime, const char *directory) {
     return model;
 }
 
-clef_model *open_model_with(const char *directory, uint32_t threads, const char *level) {
+clef_model *open_model_precise(const char *directory, clef_precision precision, uint32_t threads,
+                               const char *level) {
+    clef_error error = {0};
+    clef_model *model = NULL;
+    clef_model_options options = {.precision = precision};
     clef_runtime *runtime = open_runtime(threads, level);
-    clef_model *model = open_model(runtime, directory);
+    assert_ok(clef_model_open(runtime, directory, &options, &model, &error), &error);
     clef_runtime_close(runtime);
     return model;
+}
+
+clef_model *open_model_with(const char *directory, uint32_t threads, const char *level) {
+    return open_model_precise(directory, CLEF_PRECISION_F32, threads, level);
 }
 
 clef_session *open_session(clef_model *model, uint32_t rows_per_step) {
@@ -182,13 +190,29 @@ static void remove_from(const char *from, const char *to, const char *name) {
     unlink(path_in(from, name));
 }
 
+static char *make_folder(void) {
+    char *folder = clef_allocate(64, 1);
+    assert_non_null(folder);
+    snprintf(folder, 64, "/tmp/clef-model-XXXXXX");
+    assert_non_null(mkdtemp(folder));
+    return folder;
+}
+
 char *copy_model(const char *directory) {
-    char *copy = clef_allocate(64, 1);
-    assert_non_null(copy);
-    snprintf(copy, 64, "/tmp/clef-model-XXXXXX");
-    assert_non_null(mkdtemp(copy));
+    char *copy = make_folder();
     for_each_file(directory, copy, copy_into);
     return copy;
+}
+
+char *quantise_model(const char *directory, const char *recipe) {
+    clef_error error = {0};
+    char *folder = make_folder();
+    clef_runtime *runtime = open_runtime(1, NULL);
+    clef_quantize_options options = {.recipe = recipe};
+    assert_int_equal(rmdir(folder), 0);
+    assert_ok(clef_model_quantize(runtime, directory, folder, &options, &error), &error);
+    clef_runtime_close(runtime);
+    return folder;
 }
 
 void drop_copy(char *directory) {

@@ -28,6 +28,8 @@ clef_runtime *open_runtime(uint32_t threads, const char *level);
 /* Computed in fp32. */
 clef_model *open_model(clef_runtime *runtime, const char *directory);
 /* The same in one call; the model keeps the runtime. */
+clef_model *open_model_precise(const char *directory, clef_precision precision, uint32_t threads,
+                               const char *level);
 clef_model *open_model_with(const char *directory, uint32_t threads, const char *level);
 clef_session *open_session(clef_model *model, uint32_t rows_per_step);
 clef_record *encode_body(clef_model *model, clef_text body);
@@ -41,6 +43,8 @@ clef_record *encode_made(clef_model *model, uint64_t seed, size_t words);
 /* A folder of its own with copies of a model's files, and its end. The path is owned by the caller:
  * drop_copy. */
 char *copy_model(const char *directory);
+/* The same, with weights quantised by a recipe ("int8", "int4"). */
+char *quantise_model(const char *directory, const char *recipe);
 void drop_copy(char *directory);
 /* Path of a file of a copy, in a static buffer (one at a time). */
 const char *path_in(const char *directory, const char *name);

@@ -12,14 +12,33 @@ enum { RECORDS = 9 };
 /* Words of the states: shorter than a page, around its edges, several pages. */
 static const size_t word_counts[RECORDS] = {0, 3, 5, 12, 20, 30, 45, 90, 180};
 
+/* How a model is computed. */
+typedef struct setting {
+    const char *directory;
+    clef_precision precision;
+    const char *level;
+} setting;
+
 typedef struct bench {
     clef_model *model;
     clef_record *records[RECORDS];
     float *alone[RECORDS];
 } bench;
 
-static bench open_bench(const char *directory, const char *level) {
-    bench b = {.model = open_model_with(directory, 1, level)};
+static clef_model *open_setting(const setting *of, uint32_t threads) {
+    return open_model_precise(of->directory, of->precision, threads, of->level);
+}
+
+static setting random_at(const char *level) {
+    return (setting){random_model(), CLEF_PRECISION_F32, level};
+}
+
+static setting trained_at_best(void) {
+    return (setting){trained_model(), CLEF_PRECISION_F32, best_level()};
+}
+
+static bench open_bench(const setting *of) {
+    bench b = {.model = open_setting(of, 1)};
     clef_session *session = open_session(b.model, 0);
     for (size_t i = 0; i < RECORDS; i++) {
         b.records[i] = encode_made(b.model, 100 + i, word_counts[i]);
@@ -54,14 +73,13 @@ static void check_together(const bench *b, clef_session *session, clef_record **
 
 /* ---- threads ---- */
 
-static void check_thread_count(const bench *b, const char *directory, const char *level,
-                               uint32_t threads) {
-    clef_model *model = open_model_with(directory, threads, level);
+static void check_thread_count(const bench *b, const setting *of, uint32_t threads) {
+    clef_model *model = open_setting(of, threads);
     clef_session *session = open_session(model, 0);
     clef_record *records[RECORDS];
     size_t order[RECORDS];
     char what[120];
-    snprintf(what, sizeof what, "%s, %u threads", level, threads);
+    snprintf(what, sizeof what, "%s, %u threads", of->level, threads);
     for (size_t i = 0; i < RECORDS; i++) {
         records[i] = encode_made(model, 100 + i, word_counts[i]);
         order[i] = i;
@@ -77,30 +95,32 @@ static void check_thread_count(const bench *b, const char *directory, const char
     clef_model_close(model);
 }
 
-static void check_threads(const char *directory, const char *level) {
-    bench b = open_bench(directory, level);
+static void check_threads(const setting *of) {
+    bench b = open_bench(of);
     static const uint32_t threads[] = {1, 2, 3, 5};
     for (size_t i = 0; i < 4; i++) {
-        check_thread_count(&b, directory, level, threads[i]);
+        check_thread_count(&b, of, threads[i]);
     }
     close_bench(&b);
 }
 
 static void check_threads_at(const char *level) {
-    check_threads(random_model(), level);
+    setting random = random_at(level);
+    check_threads(&random);
 }
 
 static void threads_do_not_matter(void **state) {
     (void)state;
     for_each_level(check_threads_at);
-    check_threads(trained_model(), best_level());
+    setting trained = trained_at_best();
+    check_threads(&trained);
 }
 
 /* ---- packing ---- */
 
 /* All records in shuffled orders, in steps of few and of many rows. */
-static void check_packing(const char *directory, const char *level) {
-    bench b = open_bench(directory, level);
+static void check_packing(const setting *of) {
+    bench b = open_bench(of);
     static const uint32_t rows[] = {64, 128, 512, 4096};
     uint64_t seed = 7;
     for (size_t r = 0; r < 4; r++) {
@@ -108,7 +128,7 @@ static void check_packing(const char *directory, const char *level) {
         for (size_t round = 0; round < 2; round++) {
             char what[120];
             size_t order[RECORDS];
-            snprintf(what, sizeof what, "%s, %u rows a step, order %zu", level, rows[r], round);
+            snprintf(what, sizeof what, "%s, %u rows a step, order %zu", of->level, rows[r], round);
             shuffle(order, RECORDS, &seed);
             check_together(&b, session, b.records, order, RECORDS, what);
         }
@@ -118,19 +138,22 @@ static void check_packing(const char *directory, const char *level) {
 }
 
 static void check_packing_at(const char *level) {
-    check_packing(random_model(), level);
+    setting random = random_at(level);
+    check_packing(&random);
 }
 
 static void packing_does_not_matter(void **state) {
     (void)state;
     for_each_level(check_packing_at);
-    check_packing(trained_model(), best_level());
+    setting trained = trained_at_best();
+    check_packing(&trained);
 }
 
 /* Each record beside each single other one, before and behind it. */
 static void pairs_do_not_matter(void **state) {
     (void)state;
-    bench b = open_bench(random_model(), NULL);
+    setting random = random_at(best_level());
+    bench b = open_bench(&random);
     clef_session *session = open_session(b.model, 0);
     for (size_t i = 0; i < RECORDS; i++) {
         for (size_t j = 0; j < RECORDS; j++) {
@@ -150,7 +173,8 @@ static void pairs_do_not_matter(void **state) {
 /* Batches of one to nine distinct records, shuffled. */
 static void batches_of_any_size_do_not_matter(void **state) {
     (void)state;
-    bench b = open_bench(random_model(), NULL);
+    setting random = random_at(best_level());
+    bench b = open_bench(&random);
     clef_session *session = open_session(b.model, 0);
     uint64_t seed = 11;
     for (size_t count = 1; count <= RECORDS; count++) {
@@ -167,7 +191,8 @@ static void batches_of_any_size_do_not_matter(void **state) {
 /* Records that come while a longer one is half done. */
 static void late_records_do_not_matter(void **state) {
     (void)state;
-    bench b = open_bench(random_model(), NULL);
+    setting random = random_at(best_level());
+    bench b = open_bench(&random);
     clef_session *session = open_session(b.model, 64);
     clef_error error = {0};
     for (size_t steps = 1; steps <= 6; steps++) {
@@ -188,6 +213,39 @@ static void late_records_do_not_matter(void **state) {
     }
     clef_session_close(session);
     close_bench(&b);
+}
+
+/* ---- other arithmetic ---- */
+
+static void check_setting(const char *directory, clef_precision precision, const char *level) {
+    setting of = {directory, precision, level};
+    check_threads(&of);
+    check_packing(&of);
+}
+
+static void check_bf16_at(const char *level) {
+    check_setting(random_model(), CLEF_PRECISION_BF16, level);
+}
+
+static void bf16_keeps_the_promise(void **state) {
+    (void)state;
+    for_each_level(check_bf16_at);
+}
+
+static char *quantised;
+
+static void check_quantised_at(const char *level) {
+    check_setting(quantised, CLEF_PRECISION_BF16, level);
+}
+
+static void quantised_weights_keep_the_promise(void **state) {
+    (void)state;
+    static const char *const recipes[] = {"int8", "int4"};
+    for (size_t i = 0; i < 2; i++) {
+        quantised = quantise_model(random_model(), recipes[i]);
+        for_each_level(check_quantised_at);
+        drop_copy(quantised);
+    }
 }
 
 /* ---- neighbours ---- */
@@ -288,6 +346,8 @@ int main(void) {
         cmocka_unit_test(pairs_do_not_matter),
         cmocka_unit_test(batches_of_any_size_do_not_matter),
         cmocka_unit_test(late_records_do_not_matter),
+        cmocka_unit_test(bf16_keeps_the_promise),
+        cmocka_unit_test(quantised_weights_keep_the_promise),
         cmocka_unit_test(neighbours_do_not_leak),
         cmocka_unit_test(long_states_do_not_matter),
     };

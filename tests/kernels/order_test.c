@@ -24,54 +24,131 @@ static void assert_equal_bits(const float *a, const float *b, size_t count) {
 
 /* ---- matmul ---- */
 
-enum { ROWS = 65, COLUMNS = 200, DEPTH = 600 };
+enum { ROWS = 65, COLUMNS = 200, DEPTH = 600, GROUP = 32, GROUPS = (DEPTH + GROUP - 1) / GROUP };
+enum { ROUNDED_STRIDE = 704 }; /* DEPTH rounded up to whole vectors, and one more */
+
+/* A whole product and the kernel that makes it and its parts. */
+typedef struct product_case {
+    clef_matmul_kernel *multiply;
+    clef_matmul whole;
+    size_t value_bytes; /* of a rounded input; 0 when inputs are not rounded */
+    float *space;       /* [ROWS, COLUMNS] */
+    void *scratch;
+} product_case;
 
 /* Computes rows [row, row + rows) and columns [begin, end) alone and compares with the whole. */
-static void check_part(const clef_kernel_table *kernels, const clef_matmul *whole, size_t row,
-                       size_t rows, size_t begin, size_t end, float *space, void *scratch) {
+static void check_part(const product_case *c, size_t row, size_t rows, size_t begin, size_t end) {
+    const clef_matmul *whole = &c->whole;
     clef_matmul part = *whole;
     part.x = clef_matrix_rows(whole->x, row, rows);
-    part.y = (clef_matrix){space, rows, COLUMNS, COLUMNS};
-    kernels->matmul(&part, begin, end, scratch);
+    part.y = (clef_matrix){c->space, rows, COLUMNS, COLUMNS};
+    if (c->value_bytes > 0) {
+        part.rounded.values = (char *)part.rounded.values + row * ROUNDED_STRIDE * c->value_bytes;
+        part.rounded.scales += row * GROUPS;
+    }
+    c->multiply(&part, begin, end, c->scratch);
     for (size_t r = 0; r < rows; r++) {
-        assert_equal_bits(space + r * COLUMNS + begin,
+        assert_equal_bits(c->space + r * COLUMNS + begin,
                           whole->y.data + (row + r) * whole->y.stride + begin, end - begin);
     }
 }
 
-static void check_matmul(const clef_kernel_table *kernels, kernel_input *input) {
-    void *scratch = kernel_bytes(input, KERNEL_SCRATCH, CLEF_MATMUL_SCRATCH);
-    float *space = kernel_floats(input, KERNEL_WRITE, (size_t)ROWS * COLUMNS, 0);
-    const float *wide = kernel_floats(input, KERNEL_READ, (size_t)COLUMNS * DEPTH, 1);
-    uint16_t *narrow = kernel_bytes(input, KERNEL_READ, (size_t)COLUMNS * DEPTH * 2);
-    for (size_t i = 0; i < (size_t)COLUMNS * DEPTH; i++) {
-        narrow[i] = clef_bf16_of_float(wide[i]);
+static void check_parts(const product_case *c) {
+    c->multiply(&c->whole, 0, COLUMNS, c->scratch);
+    for (size_t row = 0; row < ROWS; row++) {
+        check_part(c, row, 1, 0, COLUMNS);
     }
-    clef_matmul whole = {
-        .x = kernel_matrix(input, KERNEL_READ, ROWS, DEPTH, DEPTH + 8, 1),
-        .bias = kernel_floats(input, KERNEL_READ, COLUMNS, 1),
-        .y = kernel_matrix(input, KERNEL_WRITE, ROWS, COLUMNS, COLUMNS + 3, 0),
+    for (size_t rows = 2; rows <= ROWS; rows += 5) {
+        check_part(c, ROWS - rows, rows, 0, COLUMNS);
+    }
+    for (size_t begin = 0; begin < COLUMNS; begin += CLEF_MATMUL_PANEL) {
+        size_t end = begin + CLEF_MATMUL_PANEL;
+        end = end < COLUMNS ? end : COLUMNS;
+        check_part(c, 0, ROWS, begin, end);
+        check_part(c, 7, 13, begin, end);
+        check_part(c, 64, 1, begin, COLUMNS);
+    }
+}
+
+static product_case draw_product(kernel_input *input) {
+    return (product_case){
+        .whole = {.x = kernel_matrix(input, KERNEL_READ, ROWS, DEPTH, DEPTH + 8, 1),
+                  .bias = kernel_floats(input, KERNEL_READ, COLUMNS, 1),
+                  .y = kernel_matrix(input, KERNEL_WRITE, ROWS, COLUMNS, COLUMNS + 3, 0)},
+        .space = kernel_floats(input, KERNEL_WRITE, (size_t)ROWS * COLUMNS, 0),
+        .scratch = kernel_bytes(input, KERNEL_SCRATCH, CLEF_MATMUL_SCRATCH),
     };
-    for (size_t type = 0; type < 2; type++) {
-        whole.weight = (clef_weight){.data = type == 0 ? (const void *)wide : narrow,
-                                     .dtype = type == 0 ? CLEF_DTYPE_F32 : CLEF_DTYPE_BF16,
-                                     .rows = COLUMNS,
-                                     .columns = DEPTH};
-        kernels->matmul(&whole, 0, COLUMNS, scratch);
-        for (size_t row = 0; row < ROWS; row++) {
-            check_part(kernels, &whole, row, 1, 0, COLUMNS, space, scratch);
-        }
-        for (size_t rows = 2; rows <= ROWS; rows += 5) {
-            check_part(kernels, &whole, ROWS - rows, rows, 0, COLUMNS, space, scratch);
-        }
-        for (size_t begin = 0; begin < COLUMNS; begin += CLEF_MATMUL_PANEL) {
-            size_t end = begin + CLEF_MATMUL_PANEL;
-            end = end < COLUMNS ? end : COLUMNS;
-            check_part(kernels, &whole, 0, ROWS, begin, end, space, scratch);
-            check_part(kernels, &whole, 7, 13, begin, end, space, scratch);
-            check_part(kernels, &whole, 64, 1, begin, COLUMNS, space, scratch);
-        }
+}
+
+static const uint16_t *draw_narrow(kernel_input *input) {
+    uint16_t *weights = kernel_bytes(input, KERNEL_READ, (size_t)COLUMNS * DEPTH * 2);
+    for (size_t i = 0; i < (size_t)COLUMNS * DEPTH; i++) {
+        weights[i] = clef_bf16_of_float((float)kernel_between(input, -1, 1));
     }
+    return weights;
+}
+
+static void check_matmul(const clef_kernel_table *kernels, kernel_input *input) {
+    product_case c = draw_product(input);
+    c.multiply = kernels->matmul;
+    c.whole.weight =
+        (clef_weight){.data = kernel_floats(input, KERNEL_READ, (size_t)COLUMNS * DEPTH, 1),
+                      .dtype = CLEF_DTYPE_F32,
+                      .rows = COLUMNS,
+                      .columns = DEPTH};
+    check_parts(&c);
+    c.whole.weight.data = draw_narrow(input);
+    c.whole.weight.dtype = CLEF_DTYPE_BF16;
+    check_parts(&c);
+}
+
+/* Inputs as the level rounds them. */
+static void round_inputs(kernel_input *input, product_case *c, clef_round_row_bf16_kernel *round,
+                         size_t value_bytes) {
+    c->value_bytes = value_bytes;
+    c->whole.rounded = (clef_rounded_rows){
+        .values = kernel_bytes(input, KERNEL_READ, (size_t)ROWS * ROUNDED_STRIDE * value_bytes),
+        .stride = ROUNDED_STRIDE,
+        .scales = kernel_floats(input, KERNEL_READ, (size_t)ROWS * GROUPS, 1),
+        .group = GROUP,
+        .groups = GROUPS};
+    for (size_t row = 0; row < ROWS; row++) {
+        round(c->whole.x, row, &c->whole.rounded);
+    }
+}
+
+static void check_matmul_bf16(const clef_kernel_table *kernels, kernel_input *input) {
+    product_case c = draw_product(input);
+    c.multiply = kernels->matmul_bf16;
+    c.whole.weight = (clef_weight){.data = draw_narrow(input),
+                                   .dtype = CLEF_DTYPE_BF16,
+                                   .rows = COLUMNS,
+                                   .columns = DEPTH,
+                                   .arithmetic = CLEF_ARITHMETIC_BF16};
+    round_inputs(input, &c, kernels->round_row_bf16, sizeof(uint16_t));
+    check_parts(&c);
+}
+
+/* Weights of 8 and of 4 bits; any byte is one or two of them. */
+static void check_matmul_int8(const clef_kernel_table *kernels, kernel_input *input) {
+    product_case c = draw_product(input);
+    c.multiply = kernels->matmul_int8;
+    c.whole.weight =
+        (clef_weight){.dtype = CLEF_DTYPE_I8,
+                      .rows = COLUMNS,
+                      .columns = DEPTH,
+                      .arithmetic = CLEF_ARITHMETIC_INT8,
+                      .scales = kernel_floats(input, KERNEL_READ, (size_t)COLUMNS * GROUPS, 0.01),
+                      .group = GROUP};
+    int8_t *weights = kernel_bytes(input, KERNEL_READ, (size_t)COLUMNS * DEPTH);
+    for (size_t i = 0; i < (size_t)COLUMNS * DEPTH; i++) {
+        weights[i] = (int8_t)((int)kernel_choose(input, 255) - 127);
+    }
+    c.whole.weight.data = weights;
+    round_inputs(input, &c, kernels->round_row_int8, sizeof(uint8_t));
+    check_parts(&c);
+    c.whole.weight.dtype = CLEF_DTYPE_U8;
+    check_parts(&c);
 }
 
 /* A matrix with the same rows but fewer outputs gives the same bits for those outputs. */
@@ -100,6 +177,8 @@ static void check_matmul_edges(const clef_kernel_table *kernels, kernel_input *i
 static void matmul_is_the_same_for_any_rows_and_columns(void **state) {
     (void)state;
     for_each_level(check_matmul);
+    for_each_level(check_matmul_bf16);
+    for_each_level(check_matmul_int8);
     for_each_level(check_matmul_edges);
 }
 

@@ -60,15 +60,15 @@ def groups_of(record: dict[str, Any], question: dict[str, Any]) -> list[str]:
     return ["all", "text", wording, f"type {question['type']}", f"kind {record['kind']}"]
 
 
-def ask(program: Path, model: Path, made: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """The raw answer to every record, in order."""
+def ask(program: Path, model: Path, made: list[dict[str, Any]], options: list[str]) -> Iterator[dict[str, Any]]:
+    """The raw answer to every record, in order. options: of `clef ask`."""
     with tempfile.TemporaryDirectory() as folder:
         requests = Path(folder, "requests.jsonl")
         with requests.open("w", encoding="utf-8") as file:
             for record in made:
                 body = {"model": "clef-tiny", "state": record["state"], "questions": record["questions"]}
                 file.write(json.dumps(body, ensure_ascii=False) + "\n")
-        command = [str(program), "ask", "--batch", "--output", "raw", "--model", str(model), str(requests)]
+        command = [str(program), "ask", "--batch", "--output", "raw", "--model", str(model), *options, str(requests)]
         # Waiting threads sleep: beside other work, spinning ones take the time they wait for.
         environment = {"OMP_WAIT_POLICY": "passive", **os.environ}
         done = subprocess.run(command, stdout=subprocess.PIPE, encoding="utf-8", env=environment)
@@ -82,7 +82,7 @@ def ask(program: Path, model: Path, made: list[dict[str, Any]]) -> Iterator[dict
 def evaluate(program: Path, model: Path, count: int, seed: int) -> Report:
     made = [records.make_record(seed + number, "test") for number in range(count)]
     scores: dict[str, Score] = defaultdict(Score)
-    for record, answer in zip(made, ask(program, model, made)):
+    for record, answer in zip(made, ask(program, model, made, ["--precision", "f32"])):
         for question in answer["questions"]:
             name = question["id"]
             values = {option["id"]: option["probability"] for option in question["options"]}

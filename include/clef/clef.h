@@ -57,7 +57,7 @@ CLEF_API const char *clef_runtime_levels(const clef_runtime *runtime);
 /* ---- model --------------------------------------------------------------------------------- */
 
 typedef enum clef_precision {
-    CLEF_PRECISION_AUTO, /* the best this machine supports; today f32 */
+    CLEF_PRECISION_AUTO, /* f32 in this version */
     CLEF_PRECISION_F32,  /* weights widened exactly, fp32 everywhere */
     CLEF_PRECISION_BF16, /* inputs of the backbone's matrix products rounded to bfloat16, fp32 sums;
                             norms, softmax, delta rule and joint head in fp32 */

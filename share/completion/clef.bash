@@ -16,7 +16,7 @@ _clef() {
     ask:--round) COMPREPLY=($(compgen -W "4 none" -- "$current")); return ;;
     ask:--confidence) COMPREPLY=($(compgen -W "probability typesafe" -- "$current")); return ;;
     ask:--model) COMPREPLY=($(compgen -d -- "$current")); return ;;
-    ask:--precision) COMPREPLY=($(compgen -W "auto f32" -- "$current")); return ;;
+    ask:--precision) COMPREPLY=($(compgen -W "auto f32 bf16" -- "$current")); return ;;
     ask:--threads) return ;;
     ask:--cpu-level) return ;;
     ask:--max-tokens) return ;;
@@ -31,7 +31,7 @@ _clef() {
     encode:--choice) return ;;
     encode:--score) return ;;
     encode:--model) COMPREPLY=($(compgen -d -- "$current")); return ;;
-    encode:--precision) COMPREPLY=($(compgen -W "auto f32" -- "$current")); return ;;
+    encode:--precision) COMPREPLY=($(compgen -W "auto f32 bf16" -- "$current")); return ;;
     encode:--threads) return ;;
     encode:--cpu-level) return ;;
     encode:--max-tokens) return ;;
@@ -42,7 +42,7 @@ _clef() {
     encode:--max-levels) return ;;
     encode:--control-tokens) COMPREPLY=($(compgen -W "plain parse" -- "$current")); return ;;
     info:--model) COMPREPLY=($(compgen -d -- "$current")); return ;;
-    info:--precision) COMPREPLY=($(compgen -W "auto f32" -- "$current")); return ;;
+    info:--precision) COMPREPLY=($(compgen -W "auto f32 bf16" -- "$current")); return ;;
     info:--threads) return ;;
     info:--cpu-level) return ;;
     info:--max-tokens) return ;;

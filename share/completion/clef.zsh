@@ -30,7 +30,7 @@ _clef() {
             '--round[Decimal places of the probabilities in JSON; 4 by default]:value:(4 none)' \
             '--confidence[What confidence means\: the largest probability, the default, or how far it stands above chance]:value:(probability typesafe)' \
             '--model[Directory of the model]:DIR:_files -/' \
-            '--precision[How numbers are computed]:value:(auto f32)' \
+            '--precision[How products of unquantised matrices are computed\: f32 exactly, bf16 with rounded inputs]:value:(auto f32 bf16)' \
             '--threads[Threads to compute with]:N: ' \
             '--cpu-level[Highest level of CPU instructions to use; "clef info" lists them]:NAME: ' \
             '--max-tokens[Tokens of a whole request; 16384 by default, at most the context length of the model]:N: ' \
@@ -52,7 +52,7 @@ _clef() {
             '*--score[A question that is answered by a place on a scale, levels from the lowest to the highest]:\[ID=\]\[QUESTION;\]LEVEL,...: ' \
             '--batch[Read one JSON request a line and write one line for each, in order; blank lines are skipped]' \
             '--model[Directory of the model]:DIR:_files -/' \
-            '--precision[How numbers are computed]:value:(auto f32)' \
+            '--precision[How products of unquantised matrices are computed\: f32 exactly, bf16 with rounded inputs]:value:(auto f32 bf16)' \
             '--threads[Threads to compute with]:N: ' \
             '--cpu-level[Highest level of CPU instructions to use; "clef info" lists them]:NAME: ' \
             '--max-tokens[Tokens of a whole request; 16384 by default, at most the context length of the model]:N: ' \
@@ -69,7 +69,7 @@ _clef() {
     info)
         _arguments \
             '--model[Directory of the model]:DIR:_files -/' \
-            '--precision[How numbers are computed]:value:(auto f32)' \
+            '--precision[How products of unquantised matrices are computed\: f32 exactly, bf16 with rounded inputs]:value:(auto f32 bf16)' \
             '--threads[Threads to compute with]:N: ' \
             '--cpu-level[Highest level of CPU instructions to use; "clef info" lists them]:NAME: ' \
             '--max-tokens[Tokens of a whole request; 16384 by default, at most the context length of the model]:N: ' \

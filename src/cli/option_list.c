@@ -27,11 +27,11 @@ static const clef_option_row model_rows[] = {
      .help = "Directory of the model. Without it: $CLEF_MODEL, then the small model that comes "
              "with clef."},
     {.name = "precision",
-     .words = "auto|f32",
+     .words = "auto|f32|bf16",
      .kind = CLEF_OPTION_CHOICE,
      FIELD(precision),
-     .help = "How numbers are computed. auto, the default, takes the best that this machine "
-             "supports."},
+     .help = "How products of unquantised matrices are computed: f32 exactly, bf16 with rounded "
+             "inputs. auto, the default, is f32 in this version."},
     THREADS_ROW,
     {.name = "cpu-level",
      .value = "NAME",

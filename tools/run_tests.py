@@ -139,6 +139,7 @@ def main() -> int:
     parser.add_argument("--exclude", help="leave out tests with this label")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     arguments = parser.parse_args()
+    labels = labels_of(arguments.build)
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder, "report.xml")
         command = ["ctest", "--output-on-failure", "--parallel", str(arguments.jobs), "--output-junit", str(report),
@@ -149,7 +150,6 @@ def main() -> int:
         environment = {"OMP_WAIT_POLICY": "passive", **os.environ}
         status = subprocess.run(command, cwd=arguments.build, env=environment).returncode
         cases = xml.parse(report).getroot().iter("testcase") if report.exists() else []
-        labels = labels_of(arguments.build)
         results = [read_test(case, labels) for case in cases]
     print_summary(results)
     faults = faults_of(results)

@@ -163,9 +163,12 @@ static void record_survives_every_failure(void **state) {
 
 static void session_survives_every_failure(void **state) {
     (void)state;
-    clef_model *model = open_model_with(random_model(), 1, NULL);
-    fail_each(try_session, model, "session");
-    clef_model_close(model);
+    static const clef_precision precisions[] = {CLEF_PRECISION_F32, CLEF_PRECISION_BF16};
+    for (size_t i = 0; i < 2; i++) {
+        clef_model *model = open_model_precise(random_model(), precisions[i], 1, NULL);
+        fail_each(try_session, model, "session");
+        clef_model_close(model);
+    }
 }
 
 static void decision_survives_every_failure(void **state) {

@@ -223,10 +223,23 @@ void drop_copy(char *directory) {
 
 /* ---- levels ---- */
 
+/* The kernels that fp32 arithmetic uses. */
+static clef_kernel_table plain_kernels(clef_level level) {
+    clef_kernel_table kernels = clef_kernel_table_of(level);
+    clef_kernel_table plain = clef_kernel_table_of(CLEF_LEVEL_reference);
+#define CLEF_OPERATION(operation, type)                                                            \
+    if (strstr(#operation, "bf16") == NULL && strstr(#operation, "int8") == NULL &&                \
+        strstr(#operation, "peak") == NULL) {                                                      \
+        plain.operation = kernels.operation;                                                       \
+    }
+#include "backend/cpu/kernels.def"
+    return plain;
+}
+
 void for_each_level(void (*test)(const char *level)) {
     clef_kernel_table before = {0};
     for (int level = 0; level < CLEF_LEVEL_COUNT; level++) {
-        clef_kernel_table kernels = clef_kernel_table_of((clef_level)level);
+        clef_kernel_table kernels = plain_kernels((clef_level)level);
         bool is_wanted = !IS_WATCHED || level == (int)clef_level_best();
         if (is_wanted && clef_level_is_supported((clef_level)level) &&
             memcmp(&kernels, &before, sizeof before) != 0) {

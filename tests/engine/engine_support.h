@@ -53,8 +53,8 @@ const char *path_in(const char *directory, const char *name);
 uint64_t next_number(uint64_t *seed);
 void shuffle(size_t *order, size_t count, uint64_t *seed);
 
-/* Calls test(level) for every level that this machine has and that brings kernels of its own; under
- * a sanitizer, which looks for other faults, for the highest alone. */
+/* Calls test(level) for every level that this machine has and that brings fp32 kernels of its own;
+ * under a sanitizer, which looks for other faults, for the highest alone. */
 void for_each_level(void (*test)(const char *level));
 /* Name of the highest of them. */
 const char *best_level(void);

@@ -5,9 +5,7 @@
 
 #include "backend/cpu/kernels/vector/vector_avx512.h"
 
-#include <stdbool.h>
-
-#define WIDE (2 * LANES)
+#include "backend/cpu/kernels/matmul/matmul_outputs.h"
 
 /* Sixteen pairs of one row from column k on as bits; zeros behind `count` columns. */
 static inline vec load_pairs(clef_weight weight, size_t row, size_t k, size_t count) {
@@ -47,24 +45,8 @@ typedef struct tile {
     size_t x_stride;   /* pairs */
     const float *panel;
     size_t pairs;
-    float *y; /* first row, at the panel's first output */
-    size_t y_stride;
-    vec_mask low, high; /* outputs that exist */
-    bool is_first;      /* block: y is set, not added to */
-    const float *bias;  /* added behind the last block, or NULL */
+    tile_outputs out;
 } tile;
-
-/* Block sums into y: set or added, then the bias. */
-static inline void finish_output(const tile *t, vec_mask mask, float *y, const float *bias,
-                                 vec sum) {
-    if (!t->is_first) {
-        sum = vec_add(vec_load_mask(mask, y), sum);
-    }
-    if (bias != NULL) {
-        sum = vec_add(sum, vec_load_mask(mask, bias));
-    }
-    vec_store_mask(mask, y, sum);
-}
 
 /* `rows` is a constant where this is inlined, so the sums stay in registers. */
 static inline __attribute__((always_inline)) void multiply_tile(const tile *t, const size_t rows) {
@@ -90,9 +72,7 @@ static inline __attribute__((always_inline)) void multiply_tile(const tile *t, c
     }
 #pragma GCC unroll 12
     for (size_t r = 0; r < rows; r++) {
-        float *y = t->y + r * t->y_stride;
-        finish_output(t, t->low, y, t->bias, low[r]);
-        finish_output(t, t->high, y + LANES, t->bias == NULL ? NULL : t->bias + LANES, high[r]);
+        finish_row(&t->out, r, low[r], high[r]);
     }
 }
 
@@ -102,7 +82,7 @@ static void multiply_rows(tile *t, const clef_matmul *product, size_t first, siz
     size_t rows = product->x.rows;
     for (size_t row = 0; row < rows;) {
         t->x = x + row * t->x_stride;
-        t->y = product->y.data + row * t->y_stride + first;
+        t->out.y = product->y.data + row * t->out.y_stride + first;
         if (rows - row >= TILE_ROWS) {
             multiply_tile(t, TILE_ROWS);
             row += TILE_ROWS;
@@ -123,16 +103,11 @@ void clef_matmul_bf16_avx512bf16(const clef_matmul *product, size_t begin, size_
         size_t k_count = depth - k < CLEF_MATMUL_BLOCK ? depth - k : CLEF_MATMUL_BLOCK;
         bool is_last = k + k_count == depth;
         for (size_t first = begin; first < end; first += WIDE) {
-            size_t width = end - first;
             unpack_panel(product->weight, first, k, k_count, scratch);
             tile t = {.x_stride = product->rounded.stride / 2,
                       .panel = scratch,
                       .pairs = (k_count + 1) / 2,
-                      .y_stride = product->y.stride,
-                      .low = vec_first(width),
-                      .high = vec_first(width > LANES ? width - LANES : 0),
-                      .is_first = k == 0,
-                      .bias = is_last && product->bias != NULL ? product->bias + first : NULL};
+                      .out = outputs_of(product, first, end, k, is_last)};
             multiply_rows(&t, product, first, k);
         }
     }

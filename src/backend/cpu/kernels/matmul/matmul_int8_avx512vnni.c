@@ -7,9 +7,7 @@
 
 #include "backend/cpu/kernels/vector/vector_avx512.h"
 
-#include <stdbool.h>
-
-#define WIDE         (2 * LANES)
+#include "backend/cpu/kernels/matmul/matmul_outputs.h"
 #define ROWS         6 /* 2 × 6 integer and 2 × 6 fp32 sums, 2 weights, 1 input: 27 of 32 registers */
 #define BLOCK_GROUPS (CLEF_MATMUL_BLOCK / 32)
 
@@ -90,24 +88,8 @@ typedef struct tile {
     size_t scale_stride;
     size_t groups; /* of the block */
     size_t group_quads;
-    float *y; /* first row, at the panel's first output */
-    size_t y_stride;
-    vec_mask low, high; /* outputs that exist */
-    bool is_first;      /* block: y is set, not added to */
-    const float *bias;  /* added behind the last block, or NULL */
+    tile_outputs out;
 } tile;
-
-/* Block sums into y: set or added, then the bias. */
-static inline void finish_output(const tile *t, vec_mask mask, float *y, const float *bias,
-                                 vec sum) {
-    if (!t->is_first) {
-        sum = vec_add(vec_load_mask(mask, y), sum);
-    }
-    if (bias != NULL) {
-        sum = vec_add(sum, vec_load_mask(mask, bias));
-    }
-    vec_store_mask(mask, y, sum);
-}
 
 /* `rows` is a constant where this is inlined, so the sums stay in registers. */
 static inline __attribute__((always_inline)) void multiply_tile(const tile *t, const size_t rows) {
@@ -150,9 +132,7 @@ static inline __attribute__((always_inline)) void multiply_tile(const tile *t, c
     }
 #pragma GCC unroll 6
     for (size_t r = 0; r < rows; r++) {
-        float *y = t->y + r * t->y_stride;
-        finish_output(t, t->low, y, t->bias, low[r]);
-        finish_output(t, t->high, y + LANES, t->bias == NULL ? NULL : t->bias + LANES, high[r]);
+        finish_row(&t->out, r, low[r], high[r]);
     }
 }
 
@@ -165,7 +145,7 @@ static void multiply_rows(tile *t, const clef_matmul *product, size_t first, siz
     for (size_t row = 0; row < rows;) {
         t->x = x + row * t->x_stride;
         t->x_scales = scales + row * t->scale_stride;
-        t->y = product->y.data + row * t->y_stride + first;
+        t->out.y = product->y.data + row * t->out.y_stride + first;
         if (rows - row >= ROWS) {
             multiply_tile(t, ROWS);
             row += ROWS;
@@ -184,18 +164,13 @@ void clef_matmul_int8_avx512vnni(const clef_matmul *product, size_t begin, size_
         size_t k_count = depth - k < CLEF_MATMUL_BLOCK ? depth - k : CLEF_MATMUL_BLOCK;
         bool is_last = k + k_count == depth;
         for (size_t first = begin; first < end; first += WIDE) {
-            size_t width = end - first;
             unpack_panel(product->weight, first, k, k_count, scratch);
             tile t = {.weights = scratch,
                       .x_stride = product->rounded.stride / 4,
                       .scale_stride = product->rounded.groups,
                       .groups = (k_count + group - 1) / group,
                       .group_quads = group / 4,
-                      .y_stride = product->y.stride,
-                      .low = vec_first(width),
-                      .high = vec_first(width > LANES ? width - LANES : 0),
-                      .is_first = k == 0,
-                      .bias = is_last && product->bias != NULL ? product->bias + first : NULL};
+                      .out = outputs_of(product, first, end, k, is_last)};
             multiply_rows(&t, product, first, k);
         }
     }

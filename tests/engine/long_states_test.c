@@ -1,31 +1,12 @@
 /* Long states: nothing is cut unseen (D01), and a budget for states makes records wait or refuses
  * the one that can never fit, while the others go on unchanged (D05). */
-#include "support.h"
+#include "engine_support.h"
 
-#include <clef/clef.h>
 #include <stdio.h>
 #include <string.h>
 
-typedef struct engine {
-    clef_runtime *runtime;
-    clef_model *model;
-} engine;
-
-static void open_engine(engine *e) {
-    clef_error error = {0};
-    clef_model_options options = {.precision = CLEF_PRECISION_F32};
-    assert_ok(clef_runtime_create(NULL, &e->runtime, &error), &error);
-    assert_ok(clef_model_open(e->runtime, CLEF_MODELS "/clef-tiny", &options, &e->model, &error),
-              &error);
-}
-
-static void close_engine(engine *e) {
-    clef_model_close(e->model);
-    clef_runtime_close(e->runtime);
-}
-
 /* A record whose state is `first`, then `words` times "the cat is red. ", then `last`. */
-static clef_record *long_record(const engine *e, const char *first, size_t words,
+static clef_record *long_record(clef_model *model, const char *first, size_t words,
                                 const char *last) {
     clef_buffer body = {0};
     clef_buffer_append_format(&body, "{\"model\":\"m\",\"state\":\"%s ", first);
@@ -37,17 +18,13 @@ static clef_record *long_record(const engine *e, const char *first, size_t words
         "%s\",\"questions\":{\"outage\":{\"type\":\"noul\",\"instructions\":\"Is a service "
         "down?\"}}}",
         last);
-    clef_error error = {0};
-    clef_record *record;
-    assert_ok(clef_record_encode(e->model, body.bytes, body.length, NULL, &record, &error), &error);
+    clef_record *record = encode_body(model, clef_buffer_text(&body));
     clef_buffer_release(&body);
     return record;
 }
 
 static float logit_of(clef_session *session, clef_record *record, uint32_t *input_tokens) {
-    clef_error error = {0};
-    clef_answer *answer;
-    assert_ok(clef_session_decide(session, record, &answer, &error), &error);
+    clef_answer *answer = decide(session, record);
     clef_answer_option option;
     assert_true(clef_answer_option_at(answer, 0, 0, &option));
     clef_answer_usage usage;
@@ -59,14 +36,11 @@ static float logit_of(clef_session *session, clef_record *record, uint32_t *inpu
 
 static void both_ends_of_a_long_state_are_read(void **state) {
     (void)state;
-    engine e;
-    open_engine(&e);
-    clef_error error = {0};
-    clef_session *session;
-    assert_ok(clef_session_create(e.model, NULL, &session, &error), &error);
-    clef_record *records[3] = {long_record(&e, "red.", 2300, "red."),
-                               long_record(&e, "down.", 2300, "red."),
-                               long_record(&e, "red.", 2300, "down.")};
+    clef_model *model = open_model_with(trained_model(), 0, NULL);
+    clef_session *session = open_session(model, 0);
+    clef_record *records[3] = {long_record(model, "red.", 2300, "red."),
+                               long_record(model, "down.", 2300, "red."),
+                               long_record(model, "red.", 2300, "down.")};
     float logits[3];
     uint32_t tokens;
     for (size_t i = 0; i < 3; i++) {
@@ -78,7 +52,7 @@ static void both_ends_of_a_long_state_are_read(void **state) {
     assert_true(logits[0] != logits[1]);
     assert_true(logits[0] != logits[2]);
     clef_session_close(session);
-    close_engine(&e);
+    clef_model_close(model);
 }
 
 typedef struct outcome {
@@ -106,22 +80,21 @@ static void note_outcome(void *context, clef_status status, clef_answer *answer,
 
 static void a_budget_makes_records_wait(void **state) {
     (void)state;
-    engine e;
-    open_engine(&e);
+    clef_model *model = open_model_with(trained_model(), 0, NULL);
     clef_error error = {0};
     clef_memory_estimate estimate;
-    clef_model_estimate(e.model, 0, 2500, &estimate);
+    clef_model_estimate(model, 0, 2500, &estimate);
     clef_session_options options = {.state_bytes = estimate.sequence_bytes};
-    clef_session *session, *free_session;
-    assert_ok(clef_session_create(e.model, &options, &session, &error), &error);
-    assert_ok(clef_session_create(e.model, NULL, &free_session, &error), &error);
+    clef_session *session;
+    clef_session *free_session = open_session(model, 0);
+    assert_ok(clef_session_create(model, &options, &session, &error), &error);
     /* Three that fit one at a time, one that never fits, one short. */
     size_t words[5] = {450, 450, 450, 900, 1};
     outcome outcomes[5] = {{0}};
     clef_record *records[5];
     size_t order = 0;
     for (size_t i = 0; i < 5; i++) {
-        records[i] = long_record(&e, "down.", words[i], "down.");
+        records[i] = long_record(model, "down.", words[i], "down.");
         outcomes[i].order = &order;
         assert_ok(clef_session_submit(session, records[i], note_outcome, &outcomes[i], &error),
                   &error);
@@ -146,7 +119,7 @@ static void a_budget_makes_records_wait(void **state) {
     assert_true(outcomes[0].place < outcomes[1].place);
     clef_session_close(free_session);
     clef_session_close(session);
-    close_engine(&e);
+    clef_model_close(model);
 }
 
 int main(void) {

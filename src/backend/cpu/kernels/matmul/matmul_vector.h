@@ -131,6 +131,15 @@ static void multiply(const clef_matmul *product, size_t begin, size_t end, void 
 
 /* ---- inputs rounded to bfloat16 ---- */
 
+static void round_row(clef_matrix x, size_t row, const clef_rounded_rows *rounded) {
+    uint16_t *values = (uint16_t *)rounded->values + row * rounded->stride;
+    const float *from = x.data + row * x.stride;
+    for (size_t k = 0; k < rounded->stride; k += LANES) {
+        vec_mask mask = vec_first(x.columns > k ? x.columns - k : 0);
+        vec_store_bf16(values + k, vec_load_mask(mask, from + k));
+    }
+}
+
 static void widen_inputs(const panel_step *step, size_t k, size_t count, void *scratch) {
     fp32_scratch *space = scratch;
     const clef_rounded_rows *rounded = &step->product->rounded;

@@ -119,6 +119,17 @@ static inline vec vec_second_of_pairs(vec pairs) {
         _mm512_and_si512(_mm512_castps_si512(pairs), _mm512_set1_epi32((int)0xFFFF0000)));
 }
 
+/* Nearest bfloat16 values, ties to even; NaN stays NaN. */
+static inline void vec_store_bf16(uint16_t *to, vec v) {
+    __m512i bits = _mm512_castps_si512(v);
+    __m512i odd = _mm512_and_si512(_mm512_srli_epi32(bits, 16), _mm512_set1_epi32(1));
+    __m512i up = _mm512_add_epi32(bits, _mm512_add_epi32(odd, _mm512_set1_epi32(0x7FFF)));
+    __m512i quiet = _mm512_or_si512(bits, _mm512_set1_epi32(0x400000));
+    __mmask16 is_nan = _mm512_cmp_ps_mask(v, v, _CMP_UNORD_Q);
+    __m512i rounded = _mm512_srli_epi32(_mm512_mask_blend_epi32(is_nan, up, quiet), 16);
+    _mm256_storeu_si256((__m256i *)(void *)to, _mm512_cvtepi32_epi16(rounded));
+}
+
 /* Transposes a square of LANES vectors in place. */
 static inline void vec_transpose(vec r[LANES]) {
     vec s[LANES];

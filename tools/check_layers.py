@@ -29,7 +29,7 @@ SYSTEM_HEADERS: dict[str, tuple[str, ...]] = {
     **{name: ("tests/*",) for name in "pthread.h setjmp.h cmocka.h dlfcn.h malloc.h sys/socket.h sys/un.h".split()},
     "stdatomic.h": ("src/base/*", "src/engine/*", "tests/*"),
     **{name: ("src/base/*", "src/weights/*", "src/cli/*", "tests/*") for name in "dirent.h sys/stat.h".split()},
-    "omp.h": ("src/base/parallel.c", "tests/*"),
+    **{name: ("src/base/parallel.c", "tests/*") for name in "omp.h xmmintrin.h".split()},
     "cpuid.h": ("src/backend/cpu/cpu_levels.c",),
     "clef/status.h": ("src/base/*", "src/engine/*", "src/cli/*", "include/*", "tests/*", "examples/*"),
     "clef/clef.h": ("src/engine/*", "src/cli/*", "tests/*", "examples/*", "include/*"),

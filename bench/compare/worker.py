@@ -24,10 +24,12 @@ def serve(facts: dict[str, Any], measure: Callable[[Request], dict[str, Any]]) -
         print(json.dumps(measure(json.loads(line))), file=answers, flush=True)
 
 
-def median_seconds(runs: int, work: Callable[[], Any], clock: Callable[[], float] = time.perf_counter) -> float:
-    """The median time of that many runs."""
+def median_seconds(runs: int, work: Callable[[], Any], *, prepare: Callable[[], Any] = lambda: None,
+                   clock: Callable[[], float] = time.perf_counter) -> float:
+    """The median time of that many runs; what prepares each of them is not counted."""
     times = []
     for _ in range(runs):
+        prepare()
         start = clock()
         work()
         times.append(clock() - start)

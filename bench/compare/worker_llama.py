@@ -34,7 +34,7 @@ def say_nothing(level: int, text: bytes, data: object) -> None:
 
 
 class Context:
-    """A model with room for some sequences; `decode` appends tokens to each of them."""
+    """A model with room for some sequences, and a batch of tokens to append to them."""
 
     def __init__(self, path: Path, threads: int) -> None:
         llama_cpp.llama_log_set(say_nothing, None)
@@ -53,7 +53,8 @@ class Context:
     def clear(self) -> None:
         llama_cpp.llama_memory_clear(llama_cpp.llama_get_memory(self.context), True)
 
-    def decode(self, sequences: int, first: int, tokens: int) -> None:
+    def fill(self, sequences: int, first: int, tokens: int) -> None:
+        """The next batch: as many tokens of each sequence, from position `first` on."""
         batch = self.batch
         batch.n_tokens = sequences * tokens
         for row in range(batch.n_tokens):
@@ -63,10 +64,12 @@ class Context:
             batch.n_seq_id[row] = 1
             batch.seq_id[row][0] = sequence
             batch.logits[row] = 0
-        status = llama_cpp.llama_decode(self.context, batch)
+
+    def decode(self) -> None:
+        status = llama_cpp.llama_decode(self.context, self.batch)
         llama_cpp.llama_synchronize(self.context)
         if status != 0:
-            raise SystemExit(f"llama.cpp cannot decode {sequences} x {tokens} tokens: status {status}")
+            raise SystemExit(f"llama.cpp cannot decode {self.batch.n_tokens} tokens: status {status}")
 
 
 def main() -> None:
@@ -74,21 +77,28 @@ def main() -> None:
     context = Context(path, int(sys.argv[2]))
     seen = set()
 
-    def prefill(sequences: int, tokens: int) -> None:
+    def begin(sequences: int, tokens: int) -> None:
         context.clear()
-        context.decode(sequences, 0, tokens)
+        context.fill(sequences, 0, tokens)
+
+    def prefill(sequences: int, tokens: int, runs: int) -> float:
+        begin(sequences, min(tokens, WARM) if (sequences, tokens) in seen else tokens)
+        context.decode()
+        seen.add((sequences, tokens))
+        return worker.median_seconds(runs, context.decode, prepare=lambda: begin(sequences, tokens))
+
+    def generate(sequences: int, tokens: int, runs: int) -> float:
+        begin(sequences, PROMPT)
+        context.decode()
+        positions = iter(range(PROMPT, LONGEST))
+        context.fill(sequences, next(positions), tokens)
+        context.decode()
+        return worker.median_seconds(runs, context.decode,
+                                     prepare=lambda: context.fill(sequences, next(positions), tokens))
 
     def measure(request: worker.Request) -> dict[str, float]:
-        sequences, tokens = request["sequences"], request["tokens"]
-        if request["work"] == "prefill":
-            prefill(sequences, min(tokens, WARM) if (sequences, tokens) in seen else tokens)
-            seen.add((sequences, tokens))
-            return {"seconds": worker.median_seconds(request["runs"], lambda: prefill(sequences, tokens))}
-        prefill(sequences, PROMPT)
-        positions = iter(range(PROMPT, LONGEST))
-        context.decode(sequences, next(positions), 1)
-        return {"seconds": worker.median_seconds(request["runs"],
-                                                 lambda: context.decode(sequences, next(positions), 1))}
+        work = prefill if request["work"] == "prefill" else generate
+        return {"seconds": work(request["sequences"], request["tokens"], request["runs"])}
 
     worker.serve({"version": f"llama-cpp-python {llama_cpp.__version__}", "weight_bytes": layer_bytes(path)}, measure)
 

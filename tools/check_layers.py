@@ -27,6 +27,7 @@ SYSTEM_HEADERS: dict[str, tuple[str, ...]] = {
        "fcntl.h sched.h unistd.h sys/mman.h sys/resource.h sys/types.h sys/wait.h".split()},
     **{name: ("src/cli/*", "tests/*") for name in "signal.h locale.h getopt.h poll.h sys/ioctl.h".split()},
     **{name: ("tests/*",) for name in "pthread.h setjmp.h cmocka.h dlfcn.h malloc.h sys/socket.h sys/un.h".split()},
+    "sodium.h": ("src/base/digest.c",),
     "stdatomic.h": ("src/base/*", "src/engine/*", "tests/*"),
     **{name: ("src/base/*", "src/weights/*", "src/cli/*", "tests/*") for name in "dirent.h sys/stat.h".split()},
     **{name: ("src/base/parallel.c", "tests/*") for name in "omp.h xmmintrin.h".split()},

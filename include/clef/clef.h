@@ -115,7 +115,17 @@ typedef struct clef_quantize_options {
     bool may_replace;   /* write into an output that holds files: those of the new model's names and
                            old weight files are replaced, others stay */
     uint64_t file_bytes; /* weights are split into files of about so many; 5·10⁹ */
-    /* Called now and then from the calling thread; true: stop. May be NULL. */
+    /* Records like those the model will answer, encoded for it or for another handle of it; none
+     * by default. With some, what the matrices of its layers read is measured on them, a layer at a
+     * time, and each weight is rounded to that one of its two neighbours whose error the others
+     * cancel. Takes the hidden rows of all of them as memory; the same level of kernels gives the
+     * same bits. calibration_source is written into the files beside their number, such as a file's
+     * name and digest; may be NULL. */
+    clef_record *const *calibration_records; /* [calibration_record_count] */
+    size_t calibration_record_count;
+    const char *calibration_source;
+    /* Called now and then from the calling thread with bytes of weights and hidden rows; true:
+     * stop. May be NULL. */
     bool (*progress)(void *context, uint64_t done_bytes, uint64_t total_bytes);
     void *context;
 } clef_quantize_options;
@@ -124,8 +134,8 @@ typedef struct clef_quantize_options {
  * bits a weight, all else and the other files of `directory` as they are. Embeddings and output
  * matrix get 8 bits and one scale a row. The directory above output must exist. What was written is
  * opened and compared with its source before it is moved into place; on any failure nothing of it
- * stays. CLEF_USAGE for a recipe or an output nobody can honour, CLEF_BAD_FILE for the source,
- * CLEF_INTERNAL when a file cannot be written, CLEF_VERIFY_FAILED naming file and tensor,
+ * stays. CLEF_USAGE for a recipe, an output or records nobody can honour, CLEF_BAD_FILE for the
+ * source, CLEF_INTERNAL when a file cannot be written, CLEF_VERIFY_FAILED naming file and tensor,
  * CLEF_CANCELLED, CLEF_OUT_OF_MEMORY. */
 CLEF_API clef_status clef_model_quantize(clef_runtime *runtime, const char *directory,
                                          const char *output, const clef_quantize_options *options,

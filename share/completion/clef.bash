@@ -49,6 +49,7 @@ _clef() {
     info:--output) COMPREPLY=($(compgen -W "text json" -- "$current")); return ;;
     quantize:--output|quantize:-o) COMPREPLY=($(compgen -d -- "$current")); return ;;
     quantize:--recipe) return ;;
+    quantize:--calibrate) COMPREPLY=($(compgen -f -- "$current")); return ;;
     quantize:--group) COMPREPLY=($(compgen -W "32 64" -- "$current")); return ;;
     quantize:--threads) return ;;
     bench:--shape) COMPREPLY=($(compgen -d -- "$current")); return ;;
@@ -67,7 +68,7 @@ _clef() {
     ask) options="--state --noul --choice --score --batch --output --timings --round --confidence --model --precision --threads --cpu-level --max-tokens --max-state-tokens --max-schema-tokens --max-questions --max-options --max-levels --truncate --control-tokens --json --help " files=1 ;;
     encode) options="--state --noul --choice --score --batch --model --precision --threads --cpu-level --max-tokens --max-state-tokens --max-schema-tokens --max-questions --max-options --max-levels --truncate --control-tokens --json --help " files=1 ;;
     info) options="--model --precision --threads --cpu-level --max-tokens --output --json --help " files=0 ;;
-    quantize) options="--output -o --recipe --group --force --threads --json --help " files=1 ;;
+    quantize) options="--output -o --recipe --calibrate --group --force --threads --json --help " files=1 ;;
     bench) options="--shape --layers --tokens --sequences --rows --precision --repeat --machine --threads --cpu-level --output --json --help " files=0 ;;
     help) options="--completion --man --json --help " files=0 ;;
     version) options="--json --help " files=0 ;;

@@ -59,6 +59,7 @@ complete -c clef -n '__fish_seen_subcommand_from info' -l json -d 'Write an erro
 complete -c clef -n '__fish_seen_subcommand_from info' -l help -d 'Show this help'
 complete -c clef -n '__fish_seen_subcommand_from quantize' -l output -s o -x -a '(__fish_complete_directories)' -d 'Directory to write to'
 complete -c clef -n '__fish_seen_subcommand_from quantize' -l recipe -x -d 'Which matrices get how many bits; int8 by default'
+complete -c clef -n '__fish_seen_subcommand_from quantize' -l calibrate -r -d 'Round the weights by what they do to these requests: one JSON request a line, as "clef ask --batch" reads them; - is standard input'
 complete -c clef -n '__fish_seen_subcommand_from quantize' -l group -x -a '32 64' -d 'Columns that share a scale'
 complete -c clef -n '__fish_seen_subcommand_from quantize' -l force -d 'Write into a directory that is not empty'
 complete -c clef -n '__fish_seen_subcommand_from quantize' -l threads -x -d 'Threads to compute with'

@@ -81,6 +81,7 @@ _clef() {
         _arguments \
             '(-o --output)'{-o,--output}'[Directory to write to]:DIR:_files -/' \
             '--recipe[Which matrices get how many bits; int8 by default]:int8|int4|mixed|FILE: ' \
+            '--calibrate[Round the weights by what they do to these requests\: one JSON request a line, as "clef ask --batch" reads them; - is standard input]:FILE:_files' \
             '--group[Columns that share a scale]:value:(32 64)' \
             '--force[Write into a directory that is not empty]' \
             '--threads[Threads to compute with]:N: ' \

@@ -202,6 +202,16 @@ static const clef_option_row quantize_rows[] = {
      .minimum = 1,
      .help = "Which matrices get how many bits; int8 by default. mixed gives the first half of the "
              "layers 8 bits and the second half 4. A FILE says it layer by layer, see above."},
+    {.name = "calibrate",
+     .value = "FILE",
+     .kind = CLEF_OPTION_TEXT,
+     FIELD(calibration),
+     .minimum = 1,
+     .completion = CLEF_COMPLETE_FILE,
+     .help =
+         "Round the weights by what they do to these requests: one JSON request a line, as "
+         "\"clef ask --batch\" reads them; - is standard input. A hundred like those the model is "
+         "for will do."},
     {.name = "group",
      .words = "32|64",
      .kind = CLEF_OPTION_CHOICE,

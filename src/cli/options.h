@@ -18,6 +18,7 @@ typedef enum clef_option_kind {
 typedef enum clef_option_completion {
     CLEF_COMPLETE_NOTHING,
     CLEF_COMPLETE_DIRECTORY,
+    CLEF_COMPLETE_FILE,
     CLEF_COMPLETE_AT_FILE, /* text, or @ and a file name */
 } clef_option_completion;
 

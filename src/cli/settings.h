@@ -87,8 +87,9 @@ typedef struct clef_settings {
     bool wants_help;
 
     const char *output_directory;
-    const char *recipe; /* a name or a file */
-    unsigned group;     /* a clef_group_choice */
+    const char *recipe;      /* a name or a file */
+    const char *calibration; /* a file of requests */
+    unsigned group;          /* a clef_group_choice */
     bool may_replace;
 
     const char *shape;  /* a name or a model directory */

@@ -24,6 +24,7 @@ ORIGINS: dict[str, str] = {
     "configs/clef": "the published releases, byte for byte",
     "configs/clef-flash": "the published releases, byte for byte",
     "layers": f"tools/goldens/make_layers.py, from {REFERENCE}",
+    "media": "tools/goldens/make_pillow_resize.py, from pillow 12.3.0; November 2026",
     "numbers": f"tools/goldens/make_numbers.py, from {REFERENCE}",
     "tiny-random/media": f"tools/goldens/make_media.py with media-plan.json, from {REFERENCE}, torchvision 0.28.0, pillow 13.0.0",
     "tiny-random/media/images": "tools/goldens/pictures.py --seed 500, pillow 13.0.0; November 2026",

@@ -3,6 +3,7 @@
 #include "media/picture_size.h"
 
 #include "media/media_error.h"
+#include "media/patches.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -14,11 +15,11 @@
 /* More than any budget gives; only an absurd minimum gets here. */
 #define PIXELS_PRACTICAL ((double)(INT64_C(1) << 31))
 
-/* number / by, half to even, times by. */
-static uint64_t round_to(uint64_t number, uint64_t by) {
-    uint64_t quotient = number / by, rest = number % by;
-    bool rounds_up = 2 * rest > by || (2 * rest == by && quotient % 2 == 1);
-    return (quotient + rounds_up) * by;
+/* The nearest multiple of the factor; in the middle, the one whose quotient is even. */
+static uint32_t round_side(uint32_t side) {
+    uint32_t quotient = side / FACTOR, rest = side % FACTOR;
+    bool rounds_up = rest > FACTOR / 2 || (rest == FACTOR / 2 && quotient % 2 == 1);
+    return (quotient + rounds_up) * FACTOR;
 }
 
 static double shrink_side(uint32_t side, double beta) {
@@ -44,8 +45,8 @@ static clef_status fit(uint64_t old_count, uint64_t new_count, uint32_t *width, 
             error, CLEF_BAD_REQUEST, "the least number of pixels, %llu, is over the greatest, %llu",
             (unsigned long long)budget.minimum, (unsigned long long)budget.maximum);
     }
-    double new_height = (double)round_to(*height, FACTOR);
-    double new_width = (double)round_to(*width, FACTOR);
+    double new_height = round_side(*height);
+    double new_width = round_side(*width);
     double pixels = (double)new_count * new_height * new_width;
     double old_pixels = (double)old_count * *height * *width;
     if (pixels > (double)budget.maximum) {
@@ -92,5 +93,7 @@ clef_status clef_video_size_fit(uint32_t frame_count, uint32_t *width, uint32_t 
         uint64_t floor_pixels = (uint64_t)((double)whole.minimum * 1.05);
         whole.maximum = (cap > floor_pixels ? cap : floor_pixels) * frame_count;
     }
-    return fit(frame_count, round_to(frame_count, TEMPORAL_FACTOR), width, height, whole, error);
+    /* An odd frame is shown twice. */
+    uint64_t shown = (uint64_t)frame_count + frame_count % CLEF_PATCH_FRAMES;
+    return fit(frame_count, shown, width, height, whole, error);
 }

@@ -16,7 +16,7 @@
 #include <libavutil/display.h>
 #include <libswscale/swscale.h>
 
-#define CONTAINERS   "mov,matroska,webm,avi,mpegts,mpeg,ogg,flv,asf,ivf,nut,h264,hevc,mjpeg"
+#define CONTAINERS   "mov,matroska,webm,avi,mpegts,mpeg,ogg,flv,asf,ivf,nut"
 #define READ_BYTES   65536
 #define STREAM_LIMIT 64
 /* Pictures above this height are colour-coded for high definition when they do not say how. */

@@ -7,7 +7,8 @@
 /* How weights become whole numbers; the two differ by one in about 0.3 % of the bytes. */
 typedef enum clef_resize_rule {
     CLEF_RESIZE_TORCH,  /* 16-bit weights: torch's uint8 kernel, what the usual installation runs */
-    CLEF_RESIZE_PILLOW, /* 22 bits behind the point: Pillow up to version 12 */
+    CLEF_RESIZE_PILLOW, /* 22 bits behind the point: Pillow, before it took the height first at
+                           times */
 } clef_resize_rule;
 
 /* Resizes in place: width first, rounded to bytes, then height. Nothing happens when the size is

@@ -1,4 +1,4 @@
-/* Adapter of FFmpeg's libraries, the only file that names them.
+/* Adapter of FFmpeg's libraries, with video_library.c the only file that names them.
  *
  * A file is read from memory through callbacks; containers that could name other files are not on
  * the list, and a demuxer that wants to open one is refused. Frames are decoded in order, one at a
@@ -8,13 +8,9 @@
 
 #include "base/memory.h"
 #include "media/media_error.h"
+#include "media/video_library.h"
 
 #include <stdio.h>
-
-#include <libavcodec/avcodec.h>
-#include <libavformat/avformat.h>
-#include <libavutil/display.h>
-#include <libswscale/swscale.h>
 
 #define CONTAINERS   "mov,matroska,webm,avi,mpegts,mpeg,ogg,flv,asf,ivf,nut"
 #define READ_BYTES   65536
@@ -26,6 +22,7 @@
 #define FRAME_NONE  UINT32_MAX
 
 struct clef_video_file {
+    clef_video_library library;
     const uint8_t *bytes; /* borrowed */
     size_t length, at;
     AVIOContext *input; /* owned, as all below */
@@ -46,13 +43,14 @@ struct clef_video_file {
     unsigned fault_count; /* packets and frames that could not be decoded */
 };
 
-static clef_status refuse(clef_error *error, const char *what, int code) {
+static clef_status refuse(const clef_video_file *video, const char *what, int code,
+                          clef_error *error) {
     char reason[AV_ERROR_MAX_STRING_SIZE];
     if (code == AVERROR(ENOMEM)) {
         return clef_fail(error, CLEF_OUT_OF_MEMORY,
                          "out of memory: the video decoder could not take more");
     }
-    av_make_error_string(reason, sizeof reason, code);
+    video->library.av_strerror(code, reason, sizeof reason);
     return clef_fail_media(error, CLEF_BAD_REQUEST, "not a readable video (%s: %s)", what, reason);
 }
 
@@ -107,53 +105,54 @@ static int open_nothing(AVFormatContext *format, AVIOContext **input, const char
 /* ---- opening -------------------------------------------------------------------------------- */
 
 static void close_container(clef_video_file *video) {
-    avformat_close_input(&video->format);
+    video->library.avformat_close_input(&video->format);
     if (video->input != NULL) {
-        av_freep(&video->input->buffer);
+        video->library.av_freep(&video->input->buffer);
     }
-    avio_context_free(&video->input);
+    video->library.avio_context_free(&video->input);
 }
 
 /* From the first byte. */
 static clef_status open_container(clef_video_file *video, clef_error *error) {
     video->at = 0;
-    unsigned char *buffer = av_malloc(READ_BYTES);
+    unsigned char *buffer = video->library.av_malloc(READ_BYTES);
     if (buffer != NULL) {
-        video->input =
-            avio_alloc_context(buffer, READ_BYTES, 0, video, give_bytes, NULL, move_input);
+        video->input = video->library.avio_alloc_context(buffer, READ_BYTES, 0, video, give_bytes,
+                                                         NULL, move_input);
     }
     if (video->input == NULL) {
-        av_free(buffer);
-        return refuse(error, "opening", AVERROR(ENOMEM));
+        video->library.av_free(buffer);
+        return refuse(video, "opening", AVERROR(ENOMEM), error);
     }
-    video->format = avformat_alloc_context();
+    video->format = video->library.avformat_alloc_context();
     if (video->format == NULL) {
-        return refuse(error, "opening", AVERROR(ENOMEM));
+        return refuse(video, "opening", AVERROR(ENOMEM), error);
     }
     video->format->pb = video->input;
     video->format->flags |= AVFMT_FLAG_CUSTOM_IO;
     video->format->io_open = open_nothing;
     video->format->max_streams = STREAM_LIMIT;
-    video->format->format_whitelist = av_strdup(CONTAINERS);
-    video->format->protocol_whitelist = av_strdup("none");
+    video->format->format_whitelist = video->library.av_strdup(CONTAINERS);
+    video->format->protocol_whitelist = video->library.av_strdup("none");
     /* Releases the context when it fails. */
-    int code = avformat_open_input(&video->format, NULL, NULL, NULL);
+    int code = video->library.avformat_open_input(&video->format, NULL, NULL, NULL);
     if (code >= 0) {
-        code = avformat_find_stream_info(video->format, NULL);
+        code = video->library.avformat_find_stream_info(video->format, NULL);
     }
-    return code < 0 ? refuse(error, "opening", code) : CLEF_OK;
+    return code < 0 ? refuse(video, "opening", code, error) : CLEF_OK;
 }
 
 static clef_status open_decoder(clef_video_file *video, uint64_t pixel_limit, clef_error *error) {
     const AVCodec *codec = NULL;
-    video->stream = av_find_best_stream(video->format, AVMEDIA_TYPE_VIDEO, -1, -1, &codec, 0);
+    video->stream =
+        video->library.av_find_best_stream(video->format, AVMEDIA_TYPE_VIDEO, -1, -1, &codec, 0);
     if (video->stream < 0 || codec == NULL) {
-        return refuse(error, "finding a video stream",
-                      video->stream < 0 ? video->stream : AVERROR_DECODER_NOT_FOUND);
+        return refuse(video, "finding a video stream",
+                      video->stream < 0 ? video->stream : AVERROR_DECODER_NOT_FOUND, error);
     }
     const AVCodecParameters *parameters = video->format->streams[video->stream]->codecpar;
     if (parameters->width <= 0 || parameters->height <= 0) {
-        return refuse(error, "finding the size", AVERROR_INVALIDDATA);
+        return refuse(video, "finding the size", AVERROR_INVALIDDATA, error);
     }
     video->width = (uint32_t)parameters->width;
     video->height = (uint32_t)parameters->height;
@@ -161,18 +160,18 @@ static clef_status open_decoder(clef_video_file *video, uint64_t pixel_limit, cl
     if (status != CLEF_OK) {
         return status;
     }
-    video->decoder = avcodec_alloc_context3(codec);
+    video->decoder = video->library.avcodec_alloc_context3(codec);
     if (video->decoder == NULL) {
-        return refuse(error, "decoding", AVERROR(ENOMEM));
+        return refuse(video, "decoding", AVERROR(ENOMEM), error);
     }
-    int code = avcodec_parameters_to_context(video->decoder, parameters);
+    int code = video->library.avcodec_parameters_to_context(video->decoder, parameters);
     if (code >= 0) {
         video->decoder->thread_count = 1;
         video->decoder->max_pixels =
             (int64_t)(pixel_limit != 0 ? pixel_limit : CLEF_PICTURE_PIXEL_LIMIT);
-        code = avcodec_open2(video->decoder, codec, NULL);
+        code = video->library.avcodec_open2(video->decoder, codec, NULL);
     }
-    return code < 0 ? refuse(error, "decoding", code) : CLEF_OK;
+    return code < 0 ? refuse(video, "decoding", code, error) : CLEF_OK;
 }
 
 /* What the container says; else its packets are counted, which takes a new start afterwards. */
@@ -180,9 +179,9 @@ static clef_status count_frames(clef_video_file *video, clef_error *error) {
     int64_t count = video->format->streams[video->stream]->nb_frames;
     if (count <= 0) {
         count = 0;
-        while (av_read_frame(video->format, video->packet) >= 0) {
+        while (video->library.av_read_frame(video->format, video->packet) >= 0) {
             count += video->packet->stream_index == video->stream;
-            av_packet_unref(video->packet);
+            video->library.av_packet_unref(video->packet);
         }
         close_container(video);
         clef_status status = open_container(video, error);
@@ -190,38 +189,40 @@ static clef_status count_frames(clef_video_file *video, clef_error *error) {
             return status;
         }
         if ((unsigned)video->stream >= video->format->nb_streams) {
-            return refuse(error, "opening again", AVERROR_INVALIDDATA);
+            return refuse(video, "opening again", AVERROR_INVALIDDATA, error);
         }
     }
     if (count <= 0 || count >= FRAME_NONE) {
-        return refuse(error, "counting its frames", AVERROR_INVALIDDATA);
+        return refuse(video, "counting its frames", AVERROR_INVALIDDATA, error);
     }
     video->frame_count = (uint32_t)count;
     return CLEF_OK;
 }
 
-static const uint8_t *find_display_matrix(const AVStream *stream) {
+static const uint8_t *find_display_matrix(const clef_video_file *video, const AVStream *stream) {
 #if LIBAVFORMAT_VERSION_INT >= AV_VERSION_INT(60, 15, 100)
-    const AVPacketSideData *data =
-        av_packet_side_data_get(stream->codecpar->coded_side_data,
-                                stream->codecpar->nb_coded_side_data, AV_PKT_DATA_DISPLAYMATRIX);
+    const AVPacketSideData *data = video->library.av_packet_side_data_get(
+        stream->codecpar->coded_side_data, stream->codecpar->nb_coded_side_data,
+        AV_PKT_DATA_DISPLAYMATRIX);
     return data != NULL && data->size >= 9 * sizeof(int32_t) ? data->data : NULL;
 #else
     size_t size = 0;
-    const uint8_t *data = av_stream_get_side_data(stream, AV_PKT_DATA_DISPLAYMATRIX, &size);
+    const uint8_t *data =
+        video->library.av_stream_get_side_data(stream, AV_PKT_DATA_DISPLAYMATRIX, &size);
     return size >= 9 * sizeof(int32_t) ? data : NULL;
 #endif
 }
 
 /* The quarter turn that a recording asks for, in the numbers of EXIF. */
-static unsigned find_orientation(const AVStream *stream) {
-    const uint8_t *bytes = find_display_matrix(stream);
+static unsigned find_orientation(const clef_video_file *video, const AVStream *stream) {
+    const uint8_t *bytes = find_display_matrix(video, stream);
     if (bytes == NULL) {
         return 1;
     }
     int32_t matrix[9];
     memcpy(matrix, bytes, sizeof matrix);
-    double angle = av_display_rotation_get(matrix); /* counterclockwise, NaN when it is none */
+    double angle =
+        video->library.av_display_rotation_get(matrix); /* counterclockwise, NaN when it is none */
     return angle > -135 && angle < -45     ? 6
            : angle > 45 && angle < 135     ? 8
            : angle >= 135 || angle <= -135 ? 3
@@ -234,19 +235,19 @@ static clef_status open_all(clef_video_file *video, const clef_decode_options *o
     if (status == CLEF_OK) {
         status = open_decoder(video, options->pixel_limit, error);
     }
-    video->packet = av_packet_alloc();
-    video->decoded = av_frame_alloc();
-    video->shown = av_frame_alloc();
-    video->rgb = av_frame_alloc();
+    video->packet = video->library.av_packet_alloc();
+    video->decoded = video->library.av_frame_alloc();
+    video->shown = video->library.av_frame_alloc();
+    video->rgb = video->library.av_frame_alloc();
     if (status == CLEF_OK && (video->packet == NULL || video->decoded == NULL ||
                               video->shown == NULL || video->rgb == NULL)) {
-        return refuse(error, "decoding", AVERROR(ENOMEM));
+        return refuse(video, "decoding", AVERROR(ENOMEM), error);
     }
     if (status == CLEF_OK) {
         AVStream *stream = video->format->streams[video->stream];
-        AVRational rate = av_guess_frame_rate(video->format, stream, NULL);
+        AVRational rate = video->library.av_guess_frame_rate(video->format, stream, NULL);
         video->rate = rate.num > 0 && rate.den > 0 ? av_q2d(rate) : 0;
-        video->orientation = options->ignores_exif ? 1 : find_orientation(stream);
+        video->orientation = options->ignores_exif ? 1 : find_orientation(video, stream);
         status = count_frames(video, error);
     }
     return status;
@@ -260,8 +261,6 @@ clef_status clef_video_file_open(const void *bytes, size_t length,
                                  const clef_decode_options *options, clef_video_file **video,
                                  clef_error *error) {
     *video = NULL;
-    /* The library prints its complaints unless it is told otherwise, for the whole process. */
-    av_log_set_level(AV_LOG_QUIET);
     clef_video_file *opened = clef_allocate(1, sizeof *opened);
     if (opened == NULL) {
         return clef_fail_memory(error, sizeof *opened, "a video file");
@@ -269,7 +268,14 @@ clef_status clef_video_file_open(const void *bytes, size_t length,
     opened->bytes = bytes;
     opened->length = length;
     opened->index = FRAME_NONE;
-    clef_status status = open_all(opened, options, error);
+    clef_status status = clef_video_library_load(&opened->library, error);
+    if (status != CLEF_OK) {
+        clef_release(opened);
+        return status;
+    }
+    /* The library prints its complaints unless it is told otherwise, for the whole process. */
+    opened->library.av_log_set_level(AV_LOG_QUIET);
+    status = open_all(opened, options, error);
     if (status != CLEF_OK) {
         clef_video_file_close(opened);
         return status;
@@ -282,14 +288,14 @@ clef_status clef_video_file_open(const void *bytes, size_t length,
 
 /* Gives the decoder its next packet, or the news that there is none. */
 static int feed_decoder(clef_video_file *video) {
-    int code = av_read_frame(video->format, video->packet);
+    int code = video->library.av_read_frame(video->format, video->packet);
     if (code < 0) {
-        return avcodec_send_packet(video->decoder, NULL);
+        return video->library.avcodec_send_packet(video->decoder, NULL);
     }
     if (video->packet->stream_index == video->stream) {
-        code = avcodec_send_packet(video->decoder, video->packet);
+        code = video->library.avcodec_send_packet(video->decoder, video->packet);
     }
-    av_packet_unref(video->packet);
+    video->library.av_packet_unref(video->packet);
     return code;
 }
 
@@ -297,10 +303,10 @@ static int feed_decoder(clef_video_file *video) {
  * next one may be fine. */
 static clef_status decode_next(clef_video_file *video, clef_error *error) {
     while (!video->has_ended) {
-        int code = avcodec_receive_frame(video->decoder, video->decoded);
+        int code = video->library.avcodec_receive_frame(video->decoder, video->decoded);
         if (code >= 0) {
-            av_frame_unref(video->shown);
-            av_frame_move_ref(video->shown, video->decoded);
+            video->library.av_frame_unref(video->shown);
+            video->library.av_frame_move_ref(video->shown, video->decoded);
             break;
         }
         if (code == AVERROR(EAGAIN)) {
@@ -310,11 +316,11 @@ static clef_status decode_next(clef_video_file *video, clef_error *error) {
             video->has_ended = true;
         } else if (code < 0 &&
                    (code != AVERROR_INVALIDDATA || ++video->fault_count > FAULT_LIMIT)) {
-            return refuse(error, "decoding", code);
+            return refuse(video, "decoding", code, error);
         }
     }
     if (video->shown->width <= 0) {
-        return refuse(error, "decoding its first frame", AVERROR_INVALIDDATA);
+        return refuse(video, "decoding its first frame", AVERROR_INVALIDDATA, error);
     }
     video->index = video->index == FRAME_NONE ? 0 : video->index + 1;
     return CLEF_OK;
@@ -326,9 +332,10 @@ static void choose_colours(clef_video_file *video) {
     int space = shown->colorspace != AVCOL_SPC_UNSPECIFIED ? (int)shown->colorspace
                 : shown->height > STANDARD_HEIGHT          ? SWS_CS_ITU709
                                                            : SWS_CS_ITU601;
-    const int *coefficients = sws_getCoefficients(space);
-    sws_setColorspaceDetails(video->scaler, coefficients, shown->color_range == AVCOL_RANGE_JPEG,
-                             coefficients, 1, 0, 1 << 16, 1 << 16);
+    const int *coefficients = video->library.sws_getCoefficients(space);
+    video->library.sws_setColorspaceDetails(video->scaler, coefficients,
+                                            shown->color_range == AVCOL_RANGE_JPEG, coefficients, 1,
+                                            0, 1 << 16, 1 << 16);
 }
 
 static clef_status convert_frame(clef_video_file *video, clef_error *error) {
@@ -339,27 +346,28 @@ static clef_status convert_frame(clef_video_file *video, clef_error *error) {
             error, CLEF_BAD_REQUEST, "not a readable video (frame %u is %dx%d, the first %ux%u)",
             video->index, shown->width, shown->height, video->width, video->height);
     }
-    video->scaler = sws_getCachedContext(
+    video->scaler = video->library.sws_getCachedContext(
         video->scaler, shown->width, shown->height, (enum AVPixelFormat)shown->format, shown->width,
         shown->height, AV_PIX_FMT_RGB24,
         SWS_BICUBIC | SWS_ACCURATE_RND | SWS_FULL_CHR_H_INT | SWS_FULL_CHR_H_INP, NULL, NULL, NULL);
     if (video->scaler == NULL) {
-        return refuse(error, "converting a frame", AVERROR(EINVAL));
+        return refuse(video, "converting a frame", AVERROR(EINVAL), error);
     }
     choose_colours(video);
     if (rgb->data[0] == NULL) {
         rgb->format = AV_PIX_FMT_RGB24;
         rgb->width = shown->width;
         rgb->height = shown->height;
-        int code = av_frame_get_buffer(rgb, 0);
+        int code = video->library.av_frame_get_buffer(rgb, 0);
         if (code < 0) {
-            return refuse(error, "converting a frame", code);
+            return refuse(video, "converting a frame", code, error);
         }
     }
-    int rows = sws_scale(video->scaler, (const uint8_t *const *)shown->data, shown->linesize, 0,
-                         shown->height, rgb->data, rgb->linesize);
+    int rows =
+        video->library.sws_scale(video->scaler, (const uint8_t *const *)shown->data,
+                                 shown->linesize, 0, shown->height, rgb->data, rgb->linesize);
     return rows == shown->height ? CLEF_OK
-                                 : refuse(error, "converting a frame", AVERROR_INVALIDDATA);
+                                 : refuse(video, "converting a frame", AVERROR_INVALIDDATA, error);
 }
 
 static clef_status read_frame(void *context, uint32_t index, clef_picture *picture,
@@ -412,12 +420,12 @@ void clef_video_file_close(clef_video_file *video) {
     if (video == NULL) {
         return;
     }
-    sws_freeContext(video->scaler);
-    av_frame_free(&video->rgb);
-    av_frame_free(&video->shown);
-    av_frame_free(&video->decoded);
-    av_packet_free(&video->packet);
-    avcodec_free_context(&video->decoder);
+    video->library.sws_freeContext(video->scaler);
+    video->library.av_frame_free(&video->rgb);
+    video->library.av_frame_free(&video->shown);
+    video->library.av_frame_free(&video->decoded);
+    video->library.av_packet_free(&video->packet);
+    video->library.avcodec_free_context(&video->decoder);
     close_container(video);
     clef_release(video);
 }

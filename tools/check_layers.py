@@ -26,12 +26,20 @@ SYSTEM_HEADERS: dict[str, tuple[str, ...]] = {
     **{name: ("src/base/*", "src/cli/*", "tests/*") for name in
        "fcntl.h sched.h unistd.h sys/mman.h sys/resource.h sys/types.h sys/wait.h".split()},
     **{name: ("src/cli/*", "tests/*") for name in "signal.h locale.h getopt.h poll.h sys/ioctl.h".split()},
-    **{name: ("tests/*",) for name in "pthread.h setjmp.h cmocka.h dlfcn.h malloc.h sys/socket.h sys/un.h".split()},
-    "sodium.h": ("src/base/digest.c",),
+    **{name: ("tests/*",) for name in "pthread.h cmocka.h malloc.h sys/socket.h sys/un.h".split()},
+    "setjmp.h": ("src/media/escape.c", "tests/*"),
     "stdatomic.h": ("src/base/*", "src/engine/*", "tests/*"),
     **{name: ("src/base/*", "src/weights/*", "src/cli/*", "tests/*") for name in "dirent.h sys/stat.h".split()},
     **{name: ("src/base/parallel.c", "tests/*") for name in "omp.h xmmintrin.h".split()},
     "cpuid.h": ("src/backend/cpu/cpu_levels.c",),
+    # Outside libraries, each with its adapter.
+    "sodium.h": ("src/base/digest.c",),
+    **{name: ("src/media/decode_jpeg.c",) for name in "jpeglib.h jerror.h".split()},
+    "png.h": ("src/media/decode_png.c",),
+    **{name: ("src/media/decode_webp.c",) for name in "webp/decode.h webp/demux.h".split()},
+    **{name: ("src/media/video_library.h",) for name in
+       "libavcodec/avcodec.h libavformat/avformat.h libavutil/display.h libswscale/swscale.h".split()},
+    "dlfcn.h": ("src/media/video_library.c", "tests/*"),
     "clef/status.h": ("src/base/*", "src/engine/*", "src/cli/*", "include/*", "tests/*", "examples/*"),
     "clef/clef.h": ("src/engine/*", "src/cli/*", "tests/*", "examples/*", "include/*"),
     "clef/measure.h": ("src/engine/*", "src/cli/*", "tests/*"),

@@ -95,6 +95,25 @@ clef_status clef_media_positions_make(const unsigned char *types, size_t count,
     return CLEF_OK;
 }
 
+size_t clef_feature_runs_find(const unsigned char *types, size_t count, clef_feature_run *runs,
+                              size_t limit) {
+    size_t found = 0;
+    for (size_t first = 0; first < count;) {
+        size_t end = first + 1;
+        while (end < count && types[end] == types[first]) {
+            end++;
+        }
+        if (types[first] != CLEF_TOKEN_TEXT) {
+            if (found < limit) {
+                runs[found] = (clef_feature_run){first, end - first};
+            }
+            found++;
+        }
+        first = end;
+    }
+    return found;
+}
+
 void clef_positions_fill(const clef_position_table *table, const clef_slice *slice, size_t rows,
                          int32_t *positions) {
     size_t known = table == NULL ? 0 : table->count;

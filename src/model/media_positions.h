@@ -1,9 +1,10 @@
-/* Where the tokens of a record with pictures or videos stand: M-RoPE positions from the types of
- * its tokens and the grids of its media. Knows no pixel and no token id. */
+/* Where the tokens of a record with pictures or videos stand: runs of placeholders, and M-RoPE
+ * positions from the types of its tokens and the grids of its media. Knows no pixel and no token
+ * id. */
 #ifndef CLEF_MODEL_MEDIA_POSITIONS_H
 #define CLEF_MODEL_MEDIA_POSITIONS_H
 
-#include "backend/backend.h"
+#include "model/decoder.h"
 #include "model/patch_grid.h"
 
 typedef enum clef_token_type {
@@ -34,6 +35,11 @@ typedef struct clef_position_table {
 clef_status clef_media_positions_make(const unsigned char *types, size_t count,
                                       const clef_media_grids *grids, int32_t *positions,
                                       int32_t *shift, clef_error *error);
+
+/* Lists the runs of placeholders, at most `limit`; returns how many there are. Their feature rows
+ * follow in the order of the runs. */
+size_t clef_feature_runs_find(const unsigned char *types, size_t count, clef_feature_run *runs,
+                              size_t limit);
 
 /* Positions of one slice into those of a step, [3, rows]. `table` NULL: text alone. */
 void clef_positions_fill(const clef_position_table *table, const clef_slice *slice, size_t rows,

@@ -37,9 +37,16 @@ static void locate(const clef_vision_config *config, const frame_group *group, s
 /* ---- step 1 to 3: embedding, positions ---- */
 
 /* Where index `i` of `count` patches lies on an axis of the table, whose corners are the axis'
- * ends: between entries low and high, `part` of the way. */
+ * ends: between entries low and high, by the share that is returned. Steps are counted from the
+ * nearer end and rounded as the reference rounds them: on a table of 48 entries an ulp is 4e-6 of a
+ * share. */
 static float stretch(uint32_t side, uint32_t i, uint32_t count, uint32_t *low, uint32_t *high) {
-    float at = count > 1 ? (float)i * (float)(side - 1) / (float)(count - 1) : 0;
+    float last = (float)(side - 1);
+    float step = last / (float)(count - 1);
+    float at = 0;
+    if (count > 1) {
+        at = i < count / 2 ? step * (float)i : fmaf(-step, (float)(count - 1 - i), last);
+    }
     *low = (uint32_t)at;
     *high = *low + 1 < side ? *low + 1 : side - 1;
     return at - (float)*low;

@@ -195,6 +195,10 @@ CLEF_API clef_status clef_session_submit(clef_session *session, clef_record *rec
                                          clef_answer_callback *callback, void *context,
                                          clef_error *error);
 
+/* Drops the oldest record that was submitted with this context and is not yet answered; its
+ * callback is called with CLEF_CANCELLED. false when there is none. Not from a callback. */
+CLEF_API bool clef_session_cancel(clef_session *session, const void *context);
+
 /* Computes one step: slices of queued records, packed, oldest first with a share for short ones,
  * and calls back for every record that is complete. Answers are equal to the bit whatever shares a
  * step. *pending (may be NULL) receives the records not yet answered. A record's own failure goes
@@ -204,6 +208,18 @@ CLEF_API clef_status clef_session_step(clef_session *session, size_t *pending, c
 /* Submits one record and steps until its answer is there (others submitted before go on too). */
 CLEF_API clef_status clef_session_decide(clef_session *session, clef_record *record,
                                          clef_answer **answer, clef_error *error);
+
+typedef struct clef_session_statistics {
+    uint64_t pending_records; /* submitted and not yet answered */
+    uint64_t running_records; /* of these: have state */
+    uint64_t steps;
+    uint64_t computed_tokens;
+    uint64_t state_bytes;   /* of running records */
+    uint64_t scratch_bytes; /* activations of a step */
+} clef_session_statistics;
+
+CLEF_API void clef_session_describe(const clef_session *session,
+                                    clef_session_statistics *statistics);
 
 /* ---- answer -------------------------------------------------------------------------------- */
 

@@ -46,6 +46,7 @@ struct clef_session {
     job **running;                /* [slice_limit], who owns each slice */
     clef_span_part *parts;        /* [row_limit + slice_limit] */
     size_t *remaining, *shares;   /* [slice_limit] */
+    uint64_t step_count, computed_tokens;
 };
 
 size_t clef_session_rows(uint32_t rows_per_step) {
@@ -225,6 +226,33 @@ static void finish_job(clef_session *session, job *done, clef_status status, cle
     callback(context, status, answer, error);
 }
 
+bool clef_session_cancel(clef_session *session, const void *context) {
+    for (job *of = session->first; of != NULL; of = of->next) {
+        if (of->context == context) {
+            clef_error error = {0};
+            clef_status status = clef_fail(&error, CLEF_CANCELLED, "the record was cancelled");
+            finish_job(session, of, status, NULL, &error);
+            return true;
+        }
+    }
+    return false;
+}
+
+void clef_session_describe(const clef_session *session, clef_session_statistics *statistics) {
+    uint64_t running = 0;
+    for (const job *of = session->first; of != NULL; of = of->next) {
+        running += of->sequence != NULL;
+    }
+    const clef_network *network = &session->model->network;
+    *statistics = (clef_session_statistics){
+        .pending_records = session->job_count,
+        .running_records = running,
+        .steps = session->step_count,
+        .computed_tokens = session->computed_tokens,
+        .state_bytes = session->state_bytes,
+        .scratch_bytes = clef_workspace_floats(network, session->row_limit) * sizeof(float)};
+}
+
 /* ---- a step ---- */
 
 /* Whether a record that has not begun may take the state it needs: the whole of it at once, so that
@@ -348,6 +376,8 @@ clef_status clef_session_step(clef_session *session, size_t *pending, clef_error
                                    .slices = {session->slices, slices}}};
         clef_decoder_run(&pass);
         clef_head_observe(&pass, session->readings, session->parts);
+        session->step_count++;
+        session->computed_tokens += rows;
     }
     for (size_t s = 0; s < slices; s++) {
         job *of = session->running[s];

@@ -89,6 +89,7 @@ typedef struct clef_model_facts {
     uint32_t head_width, head_evidence_layer_count, head_decoder_layer_count;
     bool has_head; /* false for a base model: it can not decide */
     bool has_vision;
+    uint32_t vision_block_count; /* of the vision tower; 0 without one */
     bool has_tied_embeddings;
     uint64_t backbone_parameter_count, head_parameter_count;
     uint64_t mapped_bytes; /* weight files */

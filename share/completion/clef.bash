@@ -55,6 +55,7 @@ _clef() {
     bench:--shape) COMPREPLY=($(compgen -d -- "$current")); return ;;
     bench:--layers) return ;;
     bench:--tokens) return ;;
+    bench:--patches) return ;;
     bench:--sequences) return ;;
     bench:--rows) return ;;
     bench:--precision) COMPREPLY=($(compgen -W "auto f32 bf16 int8 int4 mixed" -- "$current")); return ;;
@@ -69,7 +70,7 @@ _clef() {
     encode) options="--state --noul --choice --score --batch --model --precision --threads --cpu-level --max-tokens --max-state-tokens --max-schema-tokens --max-questions --max-options --max-levels --truncate --control-tokens --json --help " files=1 ;;
     info) options="--model --precision --threads --cpu-level --max-tokens --output --json --help " files=0 ;;
     quantize) options="--output -o --recipe --calibrate --group --force --threads --json --help " files=1 ;;
-    bench) options="--shape --layers --tokens --sequences --rows --precision --repeat --machine --threads --cpu-level --output --json --help " files=0 ;;
+    bench) options="--shape --layers --tokens --patches --sequences --rows --precision --repeat --machine --threads --cpu-level --output --json --help " files=0 ;;
     help) options="--completion --man --json --help " files=0 ;;
     version) options="--json --help " files=0 ;;
     esac

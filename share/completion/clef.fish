@@ -68,6 +68,7 @@ complete -c clef -n '__fish_seen_subcommand_from quantize' -l help -d 'Show this
 complete -c clef -n '__fish_seen_subcommand_from bench' -l shape -x -a '(__fish_complete_directories)' -d 'What is measured: qwen3.5-0.8b, clef-flash or clef, with weights by formula that need no files, or the directory of a model'
 complete -c clef -n '__fish_seen_subcommand_from bench' -l layers -x -d 'Only the first N layers; the time of a whole model grows with their number'
 complete -c clef -n '__fish_seen_subcommand_from bench' -l tokens -x -d 'Tokens of each sequence, one case for each number; 512 by default'
+complete -c clef -n '__fish_seen_subcommand_from bench' -l patches -x -d 'In place of tokens: patches of one picture, one case for each number, through the vision tower alone; --layers counts its blocks'
 complete -c clef -n '__fish_seen_subcommand_from bench' -l sequences -x -d 'Sequences that share the steps; 1 by default'
 complete -c clef -n '__fish_seen_subcommand_from bench' -l rows -x -d 'Tokens of one step, of all sequences together, rounded up to a multiple of 64; 512 by default'
 complete -c clef -n '__fish_seen_subcommand_from bench' -l precision -x -a 'auto f32 bf16 int8 int4 mixed' -d 'How numbers are computed'

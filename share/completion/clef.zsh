@@ -93,6 +93,7 @@ _clef() {
             '--shape[What is measured\: qwen3.5-0.8b, clef-flash or clef, with weights by formula that need no files, or the directory of a model]:NAME|DIR:_files -/' \
             '--layers[Only the first N layers; the time of a whole model grows with their number]:N: ' \
             '--tokens[Tokens of each sequence, one case for each number; 512 by default]:N,...: ' \
+            '--patches[In place of tokens\: patches of one picture, one case for each number, through the vision tower alone; --layers counts its blocks]:N,...: ' \
             '--sequences[Sequences that share the steps; 1 by default]:N: ' \
             '--rows[Tokens of one step, of all sequences together, rounded up to a multiple of 64; 512 by default]:N: ' \
             '--precision[How numbers are computed]:value:(auto f32 bf16 int8 int4 mixed)' \

@@ -250,6 +250,13 @@ static const clef_option_row bench_rows[] = {
      FIELD(tokens),
      .minimum = 1,
      .help = "Tokens of each sequence, one case for each number; 512 by default."},
+    {.name = "patches",
+     .value = "N,...",
+     .kind = CLEF_OPTION_TEXT,
+     FIELD(patches),
+     .minimum = 1,
+     .help = "In place of tokens: patches of one picture, one case for each number, through the "
+             "vision tower alone; --layers counts its blocks."},
     {.name = "sequences",
      .value = "N",
      .kind = CLEF_OPTION_NUMBER,

@@ -92,8 +92,9 @@ typedef struct clef_settings {
     unsigned group;          /* a clef_group_choice */
     bool may_replace;
 
-    const char *shape;  /* a name or a model directory */
-    const char *tokens; /* a list of numbers */
+    const char *shape;   /* a name or a model directory */
+    const char *tokens;  /* a list of numbers */
+    const char *patches; /* likewise */
     uint32_t layer_count;
     uint32_t sequence_count;
     uint32_t rows_per_step;

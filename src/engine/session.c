@@ -7,6 +7,7 @@
 #include "base/system_memory.h"
 #include "engine/handles.h"
 #include "engine/schedule.h"
+#include "model/media_positions.h"
 #include "state/sequence.h"
 
 #include <stdio.h>
@@ -300,12 +301,7 @@ static void add_slice(clef_session *session, job *of, size_t slice, size_t row, 
 
 void clef_session_fill_positions(clef_slices slices, size_t rows, int32_t *positions) {
     for (size_t s = 0; s < slices.count; s++) {
-        const clef_slice *slice = &slices.items[s];
-        for (size_t i = 0; i < slice->count; i++) {
-            for (size_t axis = 0; axis < 3; axis++) {
-                positions[axis * rows + slice->row + i] = (int32_t)(slice->position + i);
-            }
-        }
+        clef_positions_fill(NULL, &slices.items[s], rows, positions);
     }
 }
 

@@ -133,6 +133,25 @@ const uint32_t *clef_record_tokens(const clef_record *record) {
     return record->prompt.tokens.ids;
 }
 
+const char *clef_record_model(const clef_record *record, size_t *bytes) {
+    *bytes = record->request->model.length;
+    return record->request->model.bytes;
+}
+
+bool clef_record_equals(const clef_record *a, const clef_record *b) {
+    const clef_head_task *x = &a->task;
+    const clef_head_task *y = &b->task;
+    return a->model == b->model && x->token_count == y->token_count &&
+           x->question_count == y->question_count && x->option_total == y->option_total &&
+           memcmp(x->tokens, y->tokens, x->token_count * sizeof *x->tokens) == 0 &&
+           memcmp(x->types, y->types, x->question_count) == 0 &&
+           memcmp(x->option_counts, y->option_counts,
+                  x->question_count * sizeof *x->option_counts) == 0 &&
+           memcmp(x->question_spans, y->question_spans,
+                  x->question_count * sizeof *x->question_spans) == 0 &&
+           memcmp(x->option_spans, y->option_spans, x->option_total * sizeof *x->option_spans) == 0;
+}
+
 clef_status clef_record_json(const clef_record *record, char **json, size_t *bytes,
                              clef_error *error) {
     clef_buffer buffer = {0};

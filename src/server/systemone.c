@@ -2,7 +2,10 @@
  * record to answer in the worker, from answer to reply in the worker's thread. */
 #include "server/systemone.h"
 
+#include "base/json.h"
 #include "server/reply.h"
+
+#include <stdio.h>
 
 static void reply_answer(clef_call *call, const clef_answer *answer) {
     const clef_server_options *options = &call->server->options;
@@ -67,6 +70,24 @@ static bool refuse_model(clef_call *call) {
     return true;
 }
 
+/* Clients that speak to the wrong route get told where theirs is. */
+static void add_hint(const clef_buffer *body, clef_error *error) {
+    clef_arena arena = {0};
+    clef_json *value = NULL;
+    if (error->status != CLEF_BAD_REQUEST || body->length == 0 ||
+        clef_json_parse(clef_buffer_text(body), &arena, &value, NULL) != CLEF_OK) {
+        clef_arena_release(&arena);
+        return;
+    }
+    size_t length = strlen(error->message);
+    if (clef_json_member(value, "messages") != NULL &&
+        clef_json_member(value, "questions") == NULL) {
+        snprintf(error->message + length, sizeof error->message - length,
+                 "; a body with messages belongs to POST /v1/chat/completions");
+    }
+    clef_arena_release(&arena);
+}
+
 static void encode(clef_encoder_task *task) {
     clef_call *call = clef_call_of_task(task);
     clef_server *server = call->server;
@@ -75,6 +96,9 @@ static void encode(clef_encoder_task *task) {
     clef_status status =
         clef_record_encode(server->model, body->bytes == NULL ? "" : body->bytes, body->length,
                            &server->options.record, &call->record, &error);
+    if (status != CLEF_OK) {
+        add_hint(body, &error);
+    }
     if (status == CLEF_OK && refuse_model(call)) {
         return;
     }

@@ -273,7 +273,24 @@ static void take_warm_answer(void *context, clef_status status, clef_answer *ans
     clef_answer_close(answer);
 }
 
-/* One whole request: pages of the weights are read, threads are there, memory is touched. */
+/* Computes one whole request: pages of the weights are read, threads are there, memory is touched.
+ */
+static clef_status compute_warm_record(clef_worker *worker, clef_record *record,
+                                       clef_error *error) {
+    warm_answer warm = {.error = error};
+    clef_status status =
+        clef_session_submit(worker->session, record, take_warm_answer, &warm, error);
+    while (status == CLEF_OK && !warm.is_there && !must_stop(worker)) {
+        status = clef_session_step(worker->session, NULL, error);
+    }
+    if (status == CLEF_OK && !warm.is_there) {
+        clef_session_cancel(worker->session, &warm);
+        return CLEF_OK;
+    }
+    return status == CLEF_OK ? warm.status : status;
+}
+
+/* A request of our own. Encoding it also tells whether the limits of records can be honoured. */
 static clef_status warm_up(clef_worker *worker, clef_error *error) {
     static const char body[] =
         "{\"model\":\"clef\",\"state\":\"The service answers.\",\"questions\":"
@@ -283,31 +300,20 @@ static clef_status warm_up(clef_worker *worker, clef_error *error) {
     clef_status status = clef_record_encode(worker->model, body, sizeof body - 1,
                                             &worker->options.record, &record, error);
     if (status == CLEF_OVER_LIMIT) {
-        return CLEF_OK; /* limits so tight that no request of ours fits: nothing to warm with */
+        return CLEF_OK; /* limits so tight that this does not fit */
     }
-    warm_answer warm = {.error = error};
-    if (status == CLEF_OK) {
-        status = clef_session_submit(worker->session, record, take_warm_answer, &warm, error);
-    }
-    while (status == CLEF_OK && !warm.is_there && !must_stop(worker)) {
-        status = clef_session_step(worker->session, NULL, error);
-    }
-    if (status == CLEF_OK && !warm.is_there) {
-        clef_session_cancel(worker->session, &warm);
-        warm.status = CLEF_OK;
+    if (status == CLEF_OK && worker->options.warms_up) {
+        set_phase(worker, CLEF_WORKER_WARMING);
+        status = compute_warm_record(worker, record, error);
     }
     clef_record_close(record);
-    return status == CLEF_OK ? warm.status : status;
+    return status;
 }
 
 static clef_status begin(clef_worker *worker, clef_error *error) {
     clef_status status =
         clef_session_create(worker->model, &worker->options.session, &worker->session, error);
-    if (status == CLEF_OK && worker->options.warms_up) {
-        set_phase(worker, CLEF_WORKER_WARMING);
-        status = warm_up(worker, error);
-    }
-    return status;
+    return status == CLEF_OK ? warm_up(worker, error) : status;
 }
 
 /* One turn: what came in, what is over, one step. false when the worker ends. */

@@ -49,6 +49,8 @@ void clef_health_answer_metrics(clef_call *call) {
         .queue_depth = report.waiting_count,
         .in_flight = report.running_count,
         .connection_count = clef_http_connection_count(server->http),
+        .computed_tokens = report.session.computed_tokens,
+        .step_count = report.session.steps,
         .state_bytes = report.session.state_bytes,
         .scratch_bytes = report.session.scratch_bytes,
         .mapped_bytes = facts.mapped_bytes,

@@ -148,6 +148,10 @@ static void write_engine(const clef_metrics_moment *moment, clef_buffer *out) {
                 moment->queue_depth);
     write_value(out, "clef_in_flight", "gauge", "Requests that the engine computes.",
                 moment->in_flight);
+    write_value(out, "clef_computed_tokens_total", "counter",
+                "Tokens computed; equal requests at the same time count once.",
+                moment->computed_tokens);
+    write_value(out, "clef_steps_total", "counter", "Steps of the engine.", moment->step_count);
     write_value(out, "clef_connections", "gauge", "Open connections.", moment->connection_count);
     write_value(out, "clef_prefix_cache_entries", "gauge", "Stored prefixes.",
                 moment->cache_entries);

@@ -57,6 +57,7 @@ void clef_metrics_add(clef_metrics *metrics, const clef_request_numbers *numbers
 /* Values that are read when the text is written. */
 typedef struct clef_metrics_moment {
     uint64_t queue_depth, in_flight, connection_count;
+    uint64_t computed_tokens, step_count;
     uint64_t state_bytes, scratch_bytes, mapped_bytes, body_bytes;
     uint64_t cache_entries, cache_bytes, cache_hits, cache_misses, cache_evictions;
     const char *version, *model, *revision, *backend, *level;

@@ -70,6 +70,16 @@ static clef_status serve(const clef_invocation *invocation, clef_workplace *work
     return status;
 }
 
+/* What stands behind the name of the model in every reply. */
+static clef_status identify(clef_serve_texts *texts, const clef_workplace *workplace,
+                            clef_server_options *options, clef_error *error) {
+    if (texts->settings.has_fake_engine) {
+        options->model_revision = "made-answers";
+        return CLEF_OK;
+    }
+    return clef_model_identity(workplace->directory.bytes, texts->revision, error);
+}
+
 static clef_status run_serve(const clef_invocation *invocation, clef_error *error) {
     clef_workplace workplace = {0};
     clef_serve_texts texts = {0};
@@ -87,7 +97,10 @@ static clef_status run_serve(const clef_invocation *invocation, clef_error *erro
         options.record = workplace.record_options;
         options.session.made_answers = texts.settings.has_fake_engine;
         options.model_label = workplace.name.bytes;
-        options.model_revision = "unknown";
+        options.model_revision = texts.revision;
+        status = identify(&texts, &workplace, &options, error);
+    }
+    if (status == CLEF_OK) {
         status = serve(&completed, &workplace, &options, error);
     }
     clef_workplace_close(&workplace);

@@ -2,6 +2,7 @@
 #ifndef CLEF_CLI_SERVE_SETTINGS_H
 #define CLEF_CLI_SERVE_SETTINGS_H
 
+#include "cli/model_identity.h"
 #include "cli/workplace.h"
 #include "server/server.h"
 
@@ -11,7 +12,7 @@ typedef struct clef_serve_texts {
     clef_environment environment;
     clef_buffer names;
     clef_buffer keys;
-    char revision[17];
+    char revision[CLEF_MODEL_IDENTITY_BYTES];
 } clef_serve_texts;
 
 /* The settings that the environment completes: the command line beats it. CLEF_USAGE naming the

@@ -65,6 +65,9 @@ class Answers(ServiceCase):
         body = self.service.decide(request[0]).body
         self.assertEqual(re.sub(rb',"latency_ms":\d+\.\d', b"", body), done.stdout.rstrip(b"\n"))
 
+    def test_the_weights_are_named(self) -> None:
+        self.assertRegex(self.service.decide(BASE).headers["x-clef-model"], r"^clef-tiny@[0-9a-f]{12}$")
+
     def test_keys_come_back_in_order(self) -> None:
         """Acceptance 5."""
         ids = ["10", "2", "B", "a", "é", "😀", "Aa", "1"]

@@ -18,7 +18,7 @@ struct clef_route;
 struct clef_server {
     clef_server_options options;
     clef_http *http;
-    clef_worker *worker; /* NULL until started */
+    clef_worker *worker;
     clef_model *model;
     clef_encoders *encoders;
     clef_api_keys keys;
@@ -59,7 +59,6 @@ static inline clef_call *clef_call_of(clef_http_exchange *exchange) {
 }
 
 bool clef_server_is_stopping(clef_server *server);
-/* CLEF_WORKER_STARTING when there is no worker yet. */
 clef_worker_phase clef_server_phase(clef_server *server);
 
 #endif

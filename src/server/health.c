@@ -38,12 +38,10 @@ void clef_health_answer_ready(clef_call *call) {
 
 void clef_health_answer_metrics(clef_call *call) {
     clef_server *server = call->server;
-    clef_worker_report report = {0};
+    clef_worker_report report;
     clef_model_facts facts;
     clef_buffer body = {0};
-    if (server->worker != NULL) {
-        clef_worker_describe(server->worker, &report);
-    }
+    clef_worker_describe(server->worker, &report);
     clef_model_describe(server->model, &facts);
     const clef_metrics_moment moment = {
         .queue_depth = report.waiting_count,

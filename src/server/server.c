@@ -18,13 +18,7 @@ bool clef_server_is_stopping(clef_server *server) {
 
 clef_worker_phase clef_server_phase(clef_server *server) {
     clef_worker_report report;
-    pthread_mutex_lock(&server->lock);
-    clef_worker *worker = server->worker;
-    pthread_mutex_unlock(&server->lock);
-    if (worker == NULL) {
-        return CLEF_WORKER_STARTING;
-    }
-    clef_worker_describe(worker, &report);
+    clef_worker_describe(server->worker, &report);
     return report.phase;
 }
 
@@ -230,16 +224,10 @@ clef_status clef_server_start(clef_server *server, clef_model *model, clef_error
     server->model = model;
     clef_status status = clef_encoders_create(CLEF_ENCODER_THREADS, &server->encoders, error);
     if (status == CLEF_OK) {
-        status = clef_http_start(server->http, error);
+        status = clef_worker_create(model, &options, &server->worker, error);
     }
-    if (status == CLEF_OK) {
-        clef_worker *worker = NULL;
-        status = clef_worker_create(model, &options, &worker, error);
-        pthread_mutex_lock(&server->lock);
-        server->worker = worker;
-        pthread_mutex_unlock(&server->lock);
-    }
-    return status;
+    /* Last, so that whoever connects finds everything in place. */
+    return status == CLEF_OK ? clef_http_start(server->http, error) : status;
 }
 
 void clef_server_stop(clef_server *server) {
@@ -248,9 +236,7 @@ void clef_server_stop(clef_server *server) {
     pthread_mutex_unlock(&server->lock);
     clef_http_stop(server->http);
     (void)clef_http_wait_idle(server->http, server->options.limits.drain_seconds * 1000);
-    if (server->worker != NULL) {
-        clef_worker_stop(server->worker);
-    }
+    clef_worker_stop(server->worker);
     /* Everything owed is answered now; what clients do not take is cut off. */
     (void)clef_http_wait_idle(server->http, DRAIN_TICK_MS * 10);
 }

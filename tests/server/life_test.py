@@ -14,9 +14,8 @@ import time
 import unittest
 from pathlib import Path
 
-from service import BASE, BODY, PROGRAM, Service, clean_environment, post, read_reply, read_to_end, statuses
+from service import BASE, BODY, LONG, PROGRAM, Service, clean_environment, post, read_reply, read_to_end, statuses
 
-LONG = {**BASE, "state": "The order was delayed and the customer waits. " * 300}
 LONG_BODY = json.dumps(LONG).encode()
 
 
@@ -113,7 +112,7 @@ class Signals(unittest.TestCase):
             process.stderr.close()
 
     def test_running_requests_are_answered_first(self) -> None:
-        service = Service(fake=False)
+        service = Service("--drain-timeout", "600", fake=False)
         with service.connect() as running, service.connect() as uploading, service.connect() as idle:
             running.sendall(post(LONG_BODY))
             uploading.sendall(post(BODY)[:-10])

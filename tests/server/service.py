@@ -20,13 +20,18 @@ PROGRAM = os.environ["CLEF_PROGRAM"]
 TINY = ROOT / "models/clef-tiny"
 FIXTURES = ROOT / "tests/fixtures"
 # Sanitizers make everything slower; waiting for what must come costs nothing when it comes.
-PATIENCE = 60.0
+PATIENCE = 120.0
+SLOWNESS = int(os.environ.get("CLEF_SLOWNESS", "1"))
 
 BASE: dict[str, Any] = {
     "model": "clef-flash", "state": "Checkout has returned errors for an hour.",
     "questions": {"outage": {"type": "noul", "instructions": "Is a service down?"},
                   "team": {"type": "choice", "criteria": {"technical": "Faults", "billing": "Payments", "sales": None}},
                   "urgency": {"type": "score", "criteria": ["can wait", "this week", "today"]}}}
+
+
+# So many tokens that the answer takes the small model a second or so, whatever it was built with.
+LONG: dict[str, Any] = {**BASE, "state": "The order was delayed and the customer waits. " * (300 // SLOWNESS)}
 
 
 def clean_environment(**more: str) -> dict[str, str]:

@@ -83,7 +83,15 @@ static clef_status encode(clef_record *record, clef_text body, const clef_record
         status = clef_prompt_encode(record->model->tokenizer, record->request, &chosen,
                                     &record->arena, &record->prompt, error);
     }
-    return status == CLEF_OK ? make_task(record, error) : status;
+    if (status != CLEF_OK) {
+        return status;
+    }
+    /* Handed out by clef_record_model, so it ends in NUL. */
+    record->request->model = clef_arena_copy(&record->arena, record->request->model);
+    if (record->request->model.bytes == NULL) {
+        return clef_fail_memory(error, sizeof *record, "the name of a model");
+    }
+    return make_task(record, error);
 }
 
 clef_status clef_record_encode(clef_model *model, const char *body, size_t body_bytes,

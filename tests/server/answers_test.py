@@ -90,7 +90,7 @@ class Answers(ServiceCase):
 
     def test_a_large_body_beside_small_ones(self) -> None:
         """Large bodies are encoded beside the sockets' thread; their refusal is the same."""
-        large = {**BASE, "state": "x" * 3_000_000}
+        large = {**BASE, "state": "x" * (3_000_000 // SLOWNESS)}
         with concurrent.futures.ThreadPoolExecutor(4) as pool:
             refused = [pool.submit(self.service.decide, large) for _ in range(3)]
             began = time.monotonic()
@@ -164,7 +164,7 @@ class MadeAnswers(ServiceCase):
 
     def test_many_clients(self) -> None:
         """Nothing is lost and nothing is mixed up."""
-        count, rounds = 32, 60
+        count, rounds = 32, 60 // SLOWNESS + 1
         expected = [without_latency(self.service.decide({**BASE, "state": f"state {i}"}).json()) for i in range(count)]
         faults: list[str] = []
 

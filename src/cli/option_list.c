@@ -174,6 +174,9 @@ static const clef_option_row answer_rows[] = {
              "above chance."},
 };
 const clef_option_group clef_options_answer = GROUP("Answers", answer_rows);
+/* The last two of the same rows. */
+const clef_option_group clef_options_reply = {
+    "Answers", answer_rows + sizeof answer_rows / sizeof answer_rows[0] - 2, 2};
 
 static const clef_option_row facts_rows[] = {
     {.name = "output",

@@ -335,6 +335,7 @@ static bool run_turn(clef_worker *worker) {
     while (worker->waiting != NULL && worker->running_count < RUNNING_LIMIT) {
         start_job(worker, take_waiting(worker));
     }
+    publish(worker); /* a step may be long */
     if (worker->running != NULL) {
         clef_session_step(worker->session, NULL, NULL);
     }

@@ -396,6 +396,46 @@ clef_status clef_session_step(clef_session *session, size_t *pending, clef_error
     return CLEF_OK;
 }
 
+static void run_fixed_text(clef_session *session, clef_sequence *sequence, size_t rows) {
+    session->slices[0] = clef_sequence_slice(sequence, 0, rows);
+    clef_session_fill_positions((clef_slices){session->slices, 1}, rows, session->positions);
+    session->readings[0] = NULL;
+    clef_pass pass = {.network = &session->model->network,
+                      .backend = session->backend,
+                      .workspace = &session->workspace,
+                      .step = {.rows = rows,
+                               .tokens = session->tokens,
+                               .positions = session->positions,
+                               .slices = {session->slices, 1}}};
+    clef_decoder_run(&pass);
+    clef_head_observe(&pass, session->readings, session->parts);
+}
+
+clef_status clef_session_warm(clef_session *session, clef_error *error) {
+    clef_token_list tokens = {0};
+    clef_sequence *sequence = NULL;
+    if (session->job_count > 0) {
+        return clef_fail(error, CLEF_USAGE, "%zu records are pending while the session is warmed",
+                         session->job_count);
+    }
+    clef_status status = clef_prompt_encode_prefix(session->model->tokenizer, &tokens, error);
+    size_t rows = tokens.count < session->row_limit ? tokens.count : session->row_limit;
+    if (status == CLEF_OK) {
+        status =
+            clef_sequence_create(&session->model->network.layout, &session->pool, &sequence, error);
+    }
+    if (status == CLEF_OK) {
+        status = clef_sequence_reserve(sequence, rows, error);
+    }
+    if (status == CLEF_OK) {
+        memcpy(session->tokens, tokens.ids, rows * sizeof *session->tokens);
+        run_fixed_text(session, sequence, rows);
+    }
+    clef_sequence_destroy(sequence);
+    clef_token_list_release(&tokens);
+    return status;
+}
+
 /* ---- one record ---- */
 
 typedef struct waiting {

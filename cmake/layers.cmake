@@ -20,7 +20,7 @@ function(clef_library)
     string(TOUPPER ${kind} type)
     add_library(clef_${kind} ${type} ${objects})
     target_include_directories(clef_${kind} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>)
-    target_link_libraries(clef_${kind} PRIVATE OpenMP::OpenMP_C m)
+    target_link_libraries(clef_${kind} PRIVATE OpenMP::OpenMP_C Threads::Threads PkgConfig::SODIUM m)
     set_target_properties(clef_${kind} PROPERTIES OUTPUT_NAME clef LINKER_LANGUAGE C)
   endforeach()
   set_target_properties(clef_shared PROPERTIES VERSION ${PROJECT_VERSION}

@@ -26,9 +26,12 @@ SYSTEM_HEADERS: dict[str, tuple[str, ...]] = {
     **{name: ("src/base/*", "src/cli/*", "tests/*") for name in
        "fcntl.h sched.h unistd.h sys/mman.h sys/resource.h sys/types.h sys/wait.h".split()},
     **{name: ("src/cli/*", "tests/*") for name in "signal.h locale.h getopt.h poll.h sys/ioctl.h".split()},
-    **{name: ("tests/*",) for name in "pthread.h setjmp.h cmocka.h dlfcn.h malloc.h sys/socket.h sys/un.h".split()},
+    "pthread.h": ("src/base/background.c", "tests/*"),
+    **{name: ("src/base/folder.c", "src/base/staging.c") for name in ("sys/file.h",)},
+    **{name: ("tests/*",) for name in "setjmp.h cmocka.h dlfcn.h malloc.h sys/socket.h sys/un.h".split()},
     "stdatomic.h": ("src/base/*", "src/engine/*", "tests/*"),
     **{name: ("src/base/*", "src/weights/*", "src/cli/*", "tests/*") for name in "dirent.h sys/stat.h".split()},
+    **{name: ("src/base/digest.c",) for name in "sodium/crypto_generichash.h sodium/utils.h".split()},
     "omp.h": ("src/base/parallel.c", "tests/*"),
     "cpuid.h": ("src/backend/cpu/cpu_levels.c",),
     "clef/status.h": ("src/base/*", "src/engine/*", "src/cli/*", "include/*", "tests/*", "examples/*"),

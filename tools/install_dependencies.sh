@@ -34,6 +34,8 @@ for group in "${@:-build}"; do
         has_command pkg-config && need pkg-config
         if pkg-config --exists cmocka 2>/dev/null; then found=yes; else found=no; fi
         need libcmocka-dev
+        if pkg-config --exists libsodium 2>/dev/null; then found=yes; else found=no; fi
+        need libsodium-dev
         ;;
     test)
         has_command python3 && need python3

@@ -25,9 +25,10 @@ SYSTEM_HEADERS: dict[str, tuple[str, ...]] = {
     **{name: ("*",) for name in ANYWHERE.split()},
     **{name: ("src/base/*", "src/cli/*", "tests/*") for name in
        "fcntl.h sched.h unistd.h sys/mman.h sys/resource.h sys/types.h sys/wait.h".split()},
-    **{name: ("src/cli/*", "tests/*") for name in "signal.h locale.h getopt.h poll.h sys/ioctl.h".split()},
+    **{name: ("src/cli/*", "tests/*") for name in "locale.h getopt.h poll.h sys/ioctl.h".split()},
+    "signal.h": ("src/base/background.c", "src/cli/*", "tests/*"),
     "pthread.h": ("src/base/background.c", "tests/*"),
-    **{name: ("src/base/folder.c", "src/base/staging.c") for name in ("sys/file.h",)},
+    "sys/file.h": ("src/base/folder.c",),
     **{name: ("tests/*",) for name in "setjmp.h cmocka.h dlfcn.h malloc.h sys/socket.h sys/un.h".split()},
     "stdatomic.h": ("src/base/*", "src/engine/*", "tests/*"),
     **{name: ("src/base/*", "src/weights/*", "src/cli/*", "tests/*") for name in "dirent.h sys/stat.h".split()},

@@ -58,6 +58,12 @@ clef_status clef_session_create(clef_model *model, const clef_session_options *o
         return clef_fail(error, CLEF_USAGE, "%u rows in a step, over the limit of %d", rows,
                          CLEF_SESSION_ROW_LIMIT);
     }
+    if (options != NULL && options->prefix_cache_directory != NULL &&
+        options->prefix_cache_bytes == 0) {
+        return clef_fail(error, CLEF_USAGE,
+                         "the cache directory %s needs memory for a prefix cache beside it",
+                         options->prefix_cache_directory);
+    }
     if (model->is_tokenizer_only) {
         return clef_fail(error, CLEF_USAGE, "the model was opened for its tokenizer only");
     }
@@ -233,6 +239,8 @@ void clef_session_describe(const clef_session *session, clef_session_statistics 
         .prefix_cache_hits = session->cache.hits,
         .prefix_cache_misses = session->cache.misses,
         .prefix_cache_evictions = session->cache.evictions,
+        .prefix_cache_directory_bytes =
+            session->store == NULL ? 0 : clef_prefix_store_bytes(session->store),
         .scratch_bytes = clef_workspace_floats(network, session->row_limit) * sizeof(float)};
 }
 

@@ -20,12 +20,17 @@ clef_status clef_session_cache_create(clef_session *session, const clef_session_
     }
     uint64_t seed = clef_clock_ns() ^ (uint64_t)(uintptr_t)session;
     session->has_cache = true;
-    return clef_prefix_cache_create(&session->model->network.layout, &session->pool,
-                                    options->prefix_cache_bytes, options->prefix_cache_entries,
-                                    seed, &session->cache, error);
+    clef_status status = clef_prefix_cache_create(
+        &session->model->network.layout, &session->pool, options->prefix_cache_bytes,
+        options->prefix_cache_entries, seed, &session->cache, error);
+    return status == CLEF_OK ? clef_session_open_store(session, options, error) : status;
 }
 
 void clef_session_cache_release(clef_session *session) {
+    if (session->store != NULL) {
+        clef_prefix_store_finish(session->store, &session->cache);
+        clef_prefix_store_close(session->store);
+    }
     clef_prefix_cache_release(&session->cache);
     clef_release(session->snapshots);
     clef_release(session->snapshot_points);
@@ -94,6 +99,11 @@ bool clef_session_plan_job(clef_session *session, clef_job *of, clef_job *const 
     size_t limit = head_begin(&record->task);
     size_t known;
     of->reach = clef_prefix_cache_reach(&session->cache, &key, limit, &known);
+    if (session->store != NULL && !of->has_asked_store) {
+        of->has_asked_store = true;
+        clef_prefix_store_load(session->store, &session->cache, &key, limit, of->reach);
+        of->reach = clef_prefix_cache_reach(&session->cache, &key, limit, &known);
+    }
     clef_job *leader = NULL;
     size_t best = of->reach;
     for (size_t i = 0; i < count; i++) {
@@ -169,13 +179,17 @@ bool clef_session_drop_kept(clef_session *session) {
     return has_dropped;
 }
 
-void clef_session_trim(clef_session *session) {
-    if (session->has_cache) {
-        uint64_t used = clef_prefix_cache_bytes(&session->cache);
-        uint64_t limit = session->cache.byte_limit;
-        size_t page_bytes = session->pool.page_floats * sizeof(float);
-        clef_page_pool_trim(&session->pool, used < limit ? (limit - used) / page_bytes : 0);
+void clef_session_tend_cache(clef_session *session) {
+    if (!session->has_cache) {
+        return;
     }
+    if (session->store != NULL) {
+        (void)clef_prefix_store_save(session->store, &session->cache);
+    }
+    uint64_t used = clef_prefix_cache_bytes(&session->cache);
+    uint64_t limit = session->cache.byte_limit;
+    size_t page_bytes = session->pool.page_floats * sizeof(float);
+    clef_page_pool_trim(&session->pool, used < limit ? (limit - used) / page_bytes : 0);
 }
 
 /* ---- warming ---- */
@@ -224,6 +238,7 @@ clef_status clef_session_warm(clef_session *session, clef_error *error) {
         run_fixed_text(session, sequence, &tokens, rows);
     }
     clef_session_keep_sequence(session, sequence);
+    clef_session_tend_cache(session);
     clef_token_list_release(&tokens);
     return status;
 }

@@ -1,11 +1,11 @@
 /* The insides of a session, for the files that share it: session.c (life, queue), session_step.c
- * (packed steps and answers), session_cache.c (kept states). */
+ * (packed steps and answers), session_cache.c (kept states), session_store.c (those on disk). */
 #ifndef CLEF_ENGINE_SESSION_PARTS_H
 #define CLEF_ENGINE_SESSION_PARTS_H
 
 #include "engine/handles.h"
 #include "engine/session.h"
-#include "state/prefix_cache.h"
+#include "state/prefix_store.h"
 
 /* One submitted record. */
 typedef struct clef_job {
@@ -22,6 +22,7 @@ typedef struct clef_job {
     size_t cached_tokens; /* once it runs: those it was given */
     clef_prefix_point points[CLEF_PREFIX_POINT_LIMIT]; /* where its state will be kept */
     size_t point_count;
+    bool has_asked_store;
 } clef_job;
 
 struct clef_session {
@@ -46,6 +47,7 @@ struct clef_session {
     uint64_t step_count, computed_tokens, cached_tokens;
     bool has_cache;
     clef_prefix_cache cache;
+    clef_prefix_store *store;           /* owned; NULL without a directory */
     clef_snapshot *snapshots;           /* [row_limit / CLEF_GRID] of a step */
     clef_prefix_point *snapshot_points; /* [row_limit / CLEF_GRID] */
     size_t snapshot_count;
@@ -94,7 +96,14 @@ void clef_session_keep_snapshots(clef_session *session);
 /* Gives up all kept states, so that a record can have the memory; false when there were none. */
 bool clef_session_drop_kept(clef_session *session);
 
-/* Gives free pages back that would take the cache over its budget. */
-void clef_session_trim(clef_session *session);
+/* Behind every step: writes go on, and free pages that would take the cache over its budget go
+ * back to the system. */
+void clef_session_tend_cache(clef_session *session);
+
+/* ---- session_store.c ---- */
+
+/* Opens the directory of a session with a cache. Statuses of clef_session_create. */
+clef_status clef_session_open_store(clef_session *session, const clef_session_options *options,
+                                    clef_error *error);
 
 #endif

@@ -197,7 +197,7 @@ clef_status clef_session_step(clef_session *session, size_t *pending, clef_error
             answer_job(session, of);
         }
     }
-    clef_session_trim(session);
+    clef_session_tend_cache(session);
     if (pending != NULL) {
         *pending = session->job_count;
     }

@@ -12,6 +12,7 @@ _clef() {
     ask:--noul) return ;;
     ask:--choice) return ;;
     ask:--score) return ;;
+    ask:--cache-mib) return ;;
     ask:--output) COMPREPLY=($(compgen -W "auto table json raw" -- "$current")); return ;;
     ask:--round) COMPREPLY=($(compgen -W "4 none" -- "$current")); return ;;
     ask:--confidence) COMPREPLY=($(compgen -W "probability typesafe" -- "$current")); return ;;
@@ -64,7 +65,7 @@ _clef() {
     help:--completion) COMPREPLY=($(compgen -W "bash zsh fish" -- "$current")); return ;;
     esac
     case $command in
-    ask) options="--state --noul --choice --score --batch --output --timings --round --confidence --model --precision --threads --cpu-level --max-tokens --max-state-tokens --max-schema-tokens --max-questions --max-options --max-levels --truncate --control-tokens --json --help " files=1 ;;
+    ask) options="--state --noul --choice --score --batch --cache-mib --no-cache --output --timings --round --confidence --model --precision --threads --cpu-level --max-tokens --max-state-tokens --max-schema-tokens --max-questions --max-options --max-levels --truncate --control-tokens --json --help " files=1 ;;
     encode) options="--state --noul --choice --score --batch --model --precision --threads --cpu-level --max-tokens --max-state-tokens --max-schema-tokens --max-questions --max-options --max-levels --truncate --control-tokens --json --help " files=1 ;;
     info) options="--model --precision --threads --cpu-level --max-tokens --output --json --help " files=0 ;;
     quantize) options="--output -o --recipe --group --force --threads --json --help " files=1 ;;

@@ -6,7 +6,7 @@
 #include "cli/environment.h"
 #include "cli/options.h"
 
-#define CLEF_COMMAND_GROUP_LIMIT 8
+#define CLEF_COMMAND_GROUP_LIMIT 10
 
 struct clef_command;
 

@@ -1,6 +1,8 @@
 /* What kept states cost and save, on made weights of a shape: processor time of one thread.
  *
- *     cache_timings SHAPE LAYERS PRECISION     ("f32", "bf16" or a recipe: "int8", "int4")
+ *     cache_timings SHAPE|DIRECTORY LAYERS PRECISION [PART]
+ *
+ * PRECISION is "f32", "bf16" or a recipe. With a directory LAYERS is that of its model.
  *
  * Time of a whole model is what LAYERS layers take, times their number, and the head's time once.
  * A program for people, not a test. */
@@ -231,7 +233,11 @@ int main(int count, char **arguments) {
                                   .recipe = is_plain ? NULL : numbers,
                                   .precision = strcmp(numbers, "bf16") == 0 ? CLEF_PRECISION_BF16
                                                                             : CLEF_PRECISION_F32};
-    assert_ok(clef_model_make(runtime, arguments[1], &options, &model, &error), &error);
+    if (strchr(arguments[1], '/') != NULL) {
+        model = open_model(runtime, arguments[1]);
+    } else {
+        assert_ok(clef_model_make(runtime, arguments[1], &options, &model, &error), &error);
+    }
     double layers = strncmp(arguments[1], "clef", 5) == 0          ? 64
                     : strncmp(arguments[1], "clef-flash", 11) == 0 ? 32
                                                                    : 24;

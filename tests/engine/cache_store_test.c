@@ -232,7 +232,7 @@ static void damage_is_noticed(void **state) {
     clef_record *shorter = encode_pair(model, 4, 100, 1, NULL);
     float *logits = decide_cold(model, record);
     float *short_logits = decide_cold(model, shorter);
-    for (size_t round = 0; round < (IS_WATCHED ? 16 : 48); round++) {
+    for (size_t round = 0; round < (IS_WATCHED ? 8 : 48); round++) {
         char names[NAMES][256];
         char path[512];
         place p = make_place();

@@ -107,8 +107,8 @@ static void others_are_not_touched(void **state) {
     bench b = open_bench();
     for (size_t cache = 0; cache < 2; cache++) {
         clef_session *session = open_keeping(b.model, 64, cache * 100000000, 0);
-        for (size_t who = 0; who < RECORDS; who++) {
-            for (size_t steps = 0; steps < 10; steps += IS_WATCHED ? 3 : 1) {
+        for (size_t who = 0; who < RECORDS; who += IS_WATCHED ? 3 : 1) {
+            for (size_t steps = 0; steps < 10; steps += IS_WATCHED ? 4 : 1) {
                 check_leaving(&b, session, who, steps);
             }
         }
@@ -208,7 +208,7 @@ static void leaving_leaves_nothing(void **state) {
         clef_session *session = open_keeping(b.model, 64, cache * 2000000, 0);
         size_t highest[2] = {0};
         uint64_t seed = 4;
-        for (size_t round = 0; round < (IS_WATCHED ? 40 : 120); round++) {
+        for (size_t round = 0; round < (IS_WATCHED ? 26 : 120); round++) {
             check_leaving(&b, session, next_number(&seed) % RECORDS, next_number(&seed) % 8);
             size_t live = memory_live_bytes();
             size_t half = round >= 20;

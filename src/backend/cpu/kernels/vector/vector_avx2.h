@@ -116,6 +116,24 @@ static inline vec vec_load_weights(clef_dtype dtype, const char *row, size_t k, 
     return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(half), 16));
 }
 
+/* Pairs k, k + 1 … of a row of bfloat16 as bits, the first `count` elements, zeros behind; and what
+ * is first and second in each pair, widened. */
+static inline vec vec_load_pairs(const char *row, size_t k, size_t count) {
+    uint16_t padded[2 * LANES] = {0};
+    const uint16_t *from = (const uint16_t *)(const void *)row + k;
+    if (count < 2 * LANES) {
+        memcpy(padded, from, count * sizeof *from);
+        from = padded;
+    }
+    return _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(const void *)from));
+}
+static inline vec vec_first_of_pairs(vec pairs) {
+    return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_castps_si256(pairs), 16));
+}
+static inline vec vec_second_of_pairs(vec pairs) {
+    return _mm256_and_ps(pairs, _mm256_castsi256_ps(_mm256_set1_epi32((int)0xFFFF0000)));
+}
+
 /* Transposes a square of LANES vectors in place. */
 static inline void vec_transpose(vec r[LANES]) {
     vec s[LANES];

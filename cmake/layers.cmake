@@ -22,7 +22,7 @@ function(clef_library)
     string(TOUPPER ${kind} type)
     add_library(clef_${kind} ${type} ${objects})
     target_include_directories(clef_${kind} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>)
-    target_link_libraries(clef_${kind} PRIVATE ${modules} OpenMP::OpenMP_C m)
+    target_link_libraries(clef_${kind} PRIVATE ${modules} OpenMP::OpenMP_C m ${CMAKE_DL_LIBS})
     set_target_properties(clef_${kind} PROPERTIES OUTPUT_NAME clef LINKER_LANGUAGE C)
   endforeach()
   set_target_properties(clef_shared PROPERTIES VERSION ${PROJECT_VERSION}
@@ -35,7 +35,7 @@ function(clef_program)
   set_target_properties(clef_program PROPERTIES OUTPUT_NAME clef
                                                 RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
   target_include_directories(clef_program PRIVATE ${PROJECT_SOURCE_DIR}/src)
-  target_link_libraries(clef_program PRIVATE clef_static)
+  target_link_libraries(clef_program PRIVATE clef_server clef_static)
   target_compile_definitions(clef_program PRIVATE
     CLEF_INSTALLED_MODEL="${CMAKE_INSTALL_FULL_DATADIR}/clef/models/clef-tiny")
 endfunction()

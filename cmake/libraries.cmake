@@ -10,3 +10,24 @@ function(clef_use layer)
     set_property(GLOBAL APPEND PROPERTY CLEF_OUTSIDE_MODULES ${module})
   endforeach()
 endfunction()
+
+# Video files need FFmpeg, which is left out where it is not installed; say ON or OFF to decide. Only
+# its headers are used here: the libraries are loaded when a video is opened (media/video_library.h).
+pkg_check_modules(CLEF_FFMPEG QUIET libavformat libavcodec libswscale libavutil)
+option(CLEF_VIDEO "Read video files (needs the libraries of FFmpeg)" ${CLEF_FFMPEG_FOUND})
+
+function(clef_use_video)
+  set(left_out decode_video_absent.c)
+  if(CLEF_VIDEO)
+    if(NOT CLEF_FFMPEG_FOUND)
+      message(FATAL_ERROR "CLEF_VIDEO is ON, but pkg-config does not find libavformat, libavcodec, "
+                          "libswscale and libavutil")
+    endif()
+    target_include_directories(clef_media SYSTEM PRIVATE ${CLEF_FFMPEG_INCLUDE_DIRS})
+    target_link_libraries(clef_media PRIVATE ${CMAKE_DL_LIBS})
+  else()
+    set(left_out decode_video.c video_library.c)
+  endif()
+  list(TRANSFORM left_out PREPEND ${PROJECT_SOURCE_DIR}/src/media/)
+  set_source_files_properties(${left_out} PROPERTIES HEADER_FILE_ONLY ON)
+endfunction()

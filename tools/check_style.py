@@ -32,8 +32,9 @@ BANNED = {
     "strtof": "the number readers of base (no locale)", "scanf": "a reader of base",
     "fscanf": "a reader of base", "tmpnam": "mkstemp", "mktemp": "mkstemp", "setjmp": "a status", "longjmp": "a status",
 }
-# The readers themselves.
-EXEMPT = {("strtod", "src/base/json_number.c"), ("strtof", "src/base/json_number.c")}
+# The readers themselves, and the one way out of libraries that cannot return.
+EXEMPT = {("strtod", "src/base/json_number.c"), ("strtof", "src/base/json_number.c"),
+          ("setjmp", "src/media/escape.c"), ("longjmp", "src/media/escape.c")}
 
 TEXT_SUFFIXES = {".c", ".h", ".def", ".cmake", ".py", ".sh", ".md", ".txt", ".json", ".yml", ".in", ".1", ".jinja"}
 TEXT_NAMES = {"Makefile", "run", "MANIFEST", "LICENSE", ".clang-format", ".clang-tidy", ".editorconfig", ".gitignore"}

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs what is missing of the named groups with apt: build, test, pip, clang, format (default: build).
+# Installs what is missing of the named groups with apt: build, video, test, pip, clang, format (default: build).
 #
 #     tools/install_dependencies.sh [GROUP...]
 #
@@ -12,6 +12,10 @@ need() { # need PACKAGE... when the last check failed
 }
 has_command() {
     if command -v "$1" >/dev/null 2>&1; then found=yes; else found=no; fi
+}
+
+has_module() { # has_module MODULE...: known to pkg-config
+    if pkg-config --exists "$@" 2>/dev/null; then found=yes; else found=no; fi
 }
 
 # A compiler that finds the C library and OpenMP.
@@ -32,10 +36,15 @@ for group in "${@:-build}"; do
         has_command make && need make
         has_command cmake && need cmake
         has_command pkg-config && need pkg-config
-        if pkg-config --exists cmocka 2>/dev/null; then found=yes; else found=no; fi
-        need libcmocka-dev
-        if pkg-config --exists libsodium 2>/dev/null; then found=yes; else found=no; fi
-        need libsodium-dev
+        has_module cmocka && need libcmocka-dev
+        has_module libsodium && need libsodium-dev
+        has_module libjpeg && need libjpeg-dev
+        has_module libpng && need libpng-dev
+        has_module libwebp libwebpdemux && need libwebp-dev
+        ;;
+    video)
+        has_module libavformat libavcodec libavutil libswscale &&
+            need libavformat-dev libavcodec-dev libavutil-dev libswscale-dev
         ;;
     test)
         has_command python3 && need python3
@@ -55,7 +64,7 @@ for group in "${@:-build}"; do
         has_command clang-tidy && need clang-tidy
         ;;
     *)
-        echo "install_dependencies.sh: no group \"$group\"; there are build, test, pip, clang, format" >&2
+        echo "install_dependencies.sh: no group \"$group\"; there are build, video, test, pip, clang, format" >&2
         exit 2
         ;;
     esac

@@ -107,12 +107,60 @@ def tokenizer_texts() -> Iterator[bytes]:
         yield bytes([number % 4]) + text.encode("utf-8", "surrogatepass")
 
 
+def pictures(*names: str) -> Iterator[bytes]:
+    for name in names:
+        yield (FIXTURES / "tiny-random" / "media" / "images" / name).read_bytes()
+
+
+def jpeg_files() -> Iterator[bytes]:
+    return pictures("exif-rotated-60x120.jpg", "jpeg-grey-150x90.jpg", "jpeg-cmyk-64x64.jpg", "jpeg422-101x203.jpg")
+
+
+def png_files() -> Iterator[bytes]:
+    return pictures("rgb-1x1.png", "rgb-16x16.png", "palette-transparent-70x60.png", "bilevel-40x300.png", "grey-alpha-50x50.png",
+                    "frames-odd/03.png")
+
+
+def webp_files() -> Iterator[bytes]:
+    return pictures("lossy-200x300.webp", "lossless-90x70.webp")
+
+
+def any_files() -> Iterator[bytes]:
+    """The first bytes hold the switches: 1 leave orientation, 2 the other rule, 4 small budget; then pixels by 256."""
+    wanted = [next(jpeg_files()), *list(png_files())[:3], next(webp_files())]
+    wanted += list(pictures("palette-33x47.gif")) + [b"<svg/>", b"%PDF-1.7", b"", b"BM" + bytes(12) + b"(" + bytes(3)]
+    for number, file in enumerate(wanted):
+        yield bytes([number % 8, 16]) + file
+
+
+def media_texts() -> Iterator[bytes]:
+    yield from (b"", b"QUJD", b"QUI=", b"QQ==", b"_-8", b"/+8", b"Q Q\n=\t=", b"QQ=", b"data:;base64,QUJD", b"DATA:image/png;BASE64,QUJD",
+                b"data:text/plain,x", b"https://example.com/a.png", b"ftp://a", b"+-", b"QUJDQ", b"QUJDQUJDQUJDQUJDQUJDQUJD")
+
+
+def http_requests() -> Iterator[bytes]:
+    """Heads and chunked bodies; the first byte chooses where they are cut."""
+    texts = [b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", b"POST /a?b=c HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}",
+             b"POST http://x/a HTTP/1.0\r\nConnection: keep-alive, close\r\nExpect: 100-continue\r\n\r\n",
+             b"PUT / HTTP/1.1\r\nHost:\r\nTransfer-Encoding: chunked\r\nX:\t a \r\n\r\n", b"OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n",
+             b"GET / HTTP/2.0\r\n\r\n", b"GET / HTTP/1.1\nHost: x\n\n", b"GET / HTTP/1.1\r\nA : b\r\n c\r\n\r\n", b"\0",
+             b"3\r\nabc\r\n0\r\n\r\n", b"2;a=\"b\"\r\n{}\r\n000\r\nT: v\r\n\r\n", b"FFFFFFFFFFFFFFFF\r\n", b"1 \r\n", b"1\na\n0\n\n"]
+    for number, text in enumerate(texts):
+        yield bytes([number]) + text
+
+
 TARGETS = {
+    "fuzz_http": http_requests,
+    "fuzz_jpeg": jpeg_files,
     "fuzz_json": json_texts,
+    "fuzz_media_text": media_texts,
+    "fuzz_picture": any_files,
+    "fuzz_png": png_files,
     "fuzz_request": request_bodies,
     "fuzz_safetensors": weight_files,
     "fuzz_tokenizer_json": tokenizer_files,
     "fuzz_tokenizer_text": tokenizer_texts,
+    "fuzz_webp": webp_files,
 }
 
 

@@ -89,6 +89,7 @@ typedef struct clef_model_facts {
     uint32_t head_width, head_evidence_layer_count, head_decoder_layer_count;
     bool has_head; /* false for a base model: it can not decide */
     bool has_vision;
+    uint32_t vision_block_count; /* of the vision tower; 0 without one */
     bool has_tied_embeddings;
     uint64_t backbone_parameter_count, head_parameter_count;
     uint64_t mapped_bytes; /* weight files */
@@ -172,6 +173,11 @@ CLEF_API uint32_t clef_record_token_count(const clef_record *record);
 /* Token ids, clef_record_token_count of them; until the record is closed. */
 CLEF_API const uint32_t *clef_record_tokens(const clef_record *record);
 
+/* The model's name as the request gives it; until the record is closed. */
+CLEF_API const char *clef_record_model(const clef_record *record, size_t *bytes);
+/* Equal tokens, spans and types of questions: one computation answers both. */
+CLEF_API bool clef_record_equals(const clef_record *a, const clef_record *b);
+
 /* The encoding as one JSON object: model, input_ids, questions with spans, state_tokens. Owned by
  * the caller, freed with clef_text_free. CLEF_OUT_OF_MEMORY. */
 CLEF_API clef_status clef_record_json(const clef_record *record, char **json, size_t *bytes,
@@ -185,6 +191,8 @@ typedef struct clef_session_options {
                                to a multiple of 64; at most 65,536 */
     uint64_t state_bytes;   /* for the states of running records; 0: no limit. A record waits while
                                others hold the memory, and fails when it needs more than that alone */
+    bool made_answers; /* compute nothing: logits are a fixed function of a record's tokens, for
+                          tests of clients; a model opened as tokenizer only is enough */
 } clef_session_options;
 
 /* Takes all memory that a step needs. CLEF_USAGE when the model has no head or was opened as
@@ -233,6 +241,11 @@ CLEF_API void clef_session_describe(const clef_session *session,
 /* ---- answer -------------------------------------------------------------------------------- */
 
 CLEF_API void clef_answer_close(clef_answer *answer);
+
+/* The answer to a record that equals (clef_record_equals) the one that was answered, in the words
+ * of its own request. CLEF_USAGE when it does not; CLEF_OUT_OF_MEMORY. */
+CLEF_API clef_status clef_answer_repeat(const clef_answer *answer, clef_record *record,
+                                        clef_answer **repeated, clef_error *error);
 
 typedef enum clef_answer_format {
     CLEF_ANSWER_BODY, /* the response body of POST /v1/systemone, as the reference writes it */

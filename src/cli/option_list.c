@@ -174,6 +174,9 @@ static const clef_option_row answer_rows[] = {
              "above chance."},
 };
 const clef_option_group clef_options_answer = GROUP("Answers", answer_rows);
+/* The last two of the same rows. */
+const clef_option_group clef_options_reply = {
+    "Answers", answer_rows + sizeof answer_rows / sizeof answer_rows[0] - 2, 2};
 
 static const clef_option_row facts_rows[] = {
     {.name = "output",
@@ -250,6 +253,13 @@ static const clef_option_row bench_rows[] = {
      FIELD(tokens),
      .minimum = 1,
      .help = "Tokens of each sequence, one case for each number; 512 by default."},
+    {.name = "patches",
+     .value = "N,...",
+     .kind = CLEF_OPTION_TEXT,
+     FIELD(patches),
+     .minimum = 1,
+     .help = "In place of tokens: patches of one picture, one case for each number, through the "
+             "vision tower alone; --layers counts its blocks."},
     {.name = "sequences",
      .value = "N",
      .kind = CLEF_OPTION_NUMBER,

@@ -1,0 +1,40 @@
+/* The way of one picture through the layer. */
+#include "media/image.h"
+
+static clef_digest name_picture(const clef_picture *picture) {
+    clef_digest_state state;
+    clef_digest_begin(&state, CLEF_DIGEST_KEY);
+    clef_picture_add_digest(picture, &state);
+    return clef_digest_finish(&state);
+}
+
+clef_status clef_image_read(const void *bytes, size_t length, const clef_image_options *options,
+                            clef_image *image, clef_error *error) {
+    clef_picture_facts facts;
+    *image = (clef_image){0};
+    clef_status status = clef_picture_probe(bytes, length, &options->decode, &facts, error);
+    uint32_t width = facts.width, height = facts.height;
+    if (status == CLEF_OK) {
+        status = clef_image_size_fit(&width, &height, options->pixels, error);
+    }
+    if (status == CLEF_OK) {
+        status = clef_picture_decode(bytes, length, &options->decode, &image->picture, error);
+    }
+    if (status == CLEF_OK) {
+        status = clef_picture_resize(&image->picture, width, height, options->rule, error);
+    }
+    if (status != CLEF_OK) {
+        clef_image_release(image);
+        return status;
+    }
+    image->decoded_width = facts.width;
+    image->decoded_height = facts.height;
+    image->grid = clef_patch_grid_of(1, width, height);
+    image->digest = name_picture(&image->picture);
+    return CLEF_OK;
+}
+
+void clef_image_release(clef_image *image) {
+    clef_picture_release(&image->picture);
+    *image = (clef_image){0};
+}

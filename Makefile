@@ -5,7 +5,7 @@ SECONDS ?= 60
 
 MAKEFLAGS += --no-print-directory
 
-.PHONY: help demo test test-sanitize fuzz evaluate format format-check lint check install clean
+.PHONY: help demo test test-sanitize fuzz evaluate compare format format-check lint check install clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 24
@@ -34,6 +34,10 @@ fuzz:  ## fuzz each parser for SECONDS (60) seconds, with clang
 evaluate: build/Makefile  ## accuracy and calibration of the shipped model against the recorded figures
 	@cmake --build build --target clef_program --parallel $(JOBS)
 	@python3 tools/evaluate.py --check
+
+compare:  ## speed beside PyTorch, llama.cpp and tokenizers (bench/compare/README.md); wants a quiet machine
+	@tools/install_dependencies.sh build
+	@bench/compare/run.sh
 
 format:  ## format all C files
 	@tools/format.sh

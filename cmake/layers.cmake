@@ -35,7 +35,7 @@ function(clef_program)
   set_target_properties(clef_program PROPERTIES OUTPUT_NAME clef
                                                 RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
   target_include_directories(clef_program PRIVATE ${PROJECT_SOURCE_DIR}/src)
-  target_link_libraries(clef_program PRIVATE clef_static)
+  target_link_libraries(clef_program PRIVATE clef_server clef_static)
   target_compile_definitions(clef_program PRIVATE
     CLEF_INSTALLED_MODEL="${CMAKE_INSTALL_FULL_DATADIR}/clef/models/clef-tiny")
 endfunction()

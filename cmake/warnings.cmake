@@ -13,4 +13,10 @@ function(clef_set_warnings)
                         -fno-omit-frame-pointer)
     add_link_options(-fsanitize=address,undefined)
   endif()
+  if(CLEF_SANITIZE_THREAD)
+    # OpenMP's threads meet in ways that the sanitizer cannot see (libgomp is not built with it), so
+    # what it says is about our own threads: run with one thread of OpenMP.
+    add_compile_options(-fsanitize=thread -fno-omit-frame-pointer)
+    add_link_options(-fsanitize=thread)
+  endif()
 endfunction()

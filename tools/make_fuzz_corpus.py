@@ -138,7 +138,19 @@ def media_texts() -> Iterator[bytes]:
                 b"data:text/plain,x", b"https://example.com/a.png", b"ftp://a", b"+-", b"QUJDQ", b"QUJDQUJDQUJDQUJDQUJDQUJD")
 
 
+def http_requests() -> Iterator[bytes]:
+    """Heads and chunked bodies; the first byte chooses where they are cut."""
+    texts = [b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", b"POST /a?b=c HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}",
+             b"POST http://x/a HTTP/1.0\r\nConnection: keep-alive, close\r\nExpect: 100-continue\r\n\r\n",
+             b"PUT / HTTP/1.1\r\nHost:\r\nTransfer-Encoding: chunked\r\nX:\t a \r\n\r\n", b"OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n",
+             b"GET / HTTP/2.0\r\n\r\n", b"GET / HTTP/1.1\nHost: x\n\n", b"GET / HTTP/1.1\r\nA : b\r\n c\r\n\r\n", b"\0",
+             b"3\r\nabc\r\n0\r\n\r\n", b"2;a=\"b\"\r\n{}\r\n000\r\nT: v\r\n\r\n", b"FFFFFFFFFFFFFFFF\r\n", b"1 \r\n", b"1\na\n0\n\n"]
+    for number, text in enumerate(texts):
+        yield bytes([number]) + text
+
+
 TARGETS = {
+    "fuzz_http": http_requests,
     "fuzz_jpeg": jpeg_files,
     "fuzz_json": json_texts,
     "fuzz_media_text": media_texts,

@@ -29,6 +29,7 @@ ORIGINS: dict[str, str] = {
     "numbers": f"tools/goldens/make_numbers.py, from {REFERENCE}",
     "tiny-random/media": f"tools/goldens/make_media.py with media-plan.json, from {REFERENCE}, torchvision 0.28.0, pillow 13.0.0",
     "tiny-random/media/images": "tools/goldens/pictures.py --seed 500, pillow 13.0.0; November 2026",
+    "tiny-random/media/frames.safetensors": "tools/goldens/record_frames.py, from the frames of the videos, Pillow 13.0.0; November 2026",
     "tiny-random/release": "tools/goldens/make_release.py, random weights, seed 20; November 2026",
     "tiny-random/text": f"tools/goldens/text_requests.py and make_text.py, from {REFERENCE}",
     "tokenizer": "tools/goldens/make_tokenizer.py, from tokenizers 0.22.2; November 2026",

@@ -89,6 +89,7 @@ typedef struct clef_model_facts {
     uint32_t head_width, head_evidence_layer_count, head_decoder_layer_count;
     bool has_head; /* false for a base model: it can not decide */
     bool has_vision;
+    uint32_t vision_block_count; /* of the vision tower; 0 without one */
     bool has_tied_embeddings;
     uint64_t backbone_parameter_count, head_parameter_count;
     uint64_t mapped_bytes; /* weight files */
@@ -115,7 +116,17 @@ typedef struct clef_quantize_options {
     bool may_replace;   /* write into an output that holds files: those of the new model's names and
                            old weight files are replaced, others stay */
     uint64_t file_bytes; /* weights are split into files of about so many; 5·10⁹ */
-    /* Called now and then from the calling thread; true: stop. May be NULL. */
+    /* Records like those the model will answer, encoded for it or for another handle of it; none
+     * by default. With some, what the matrices of its layers read is measured on them, a layer at a
+     * time, and each weight is rounded to that one of its two neighbours whose error the others
+     * cancel. Takes the hidden rows of all of them as memory; the same level of kernels gives the
+     * same bits. calibration_source is written into the files beside their number, such as a file's
+     * name and digest; may be NULL. */
+    clef_record *const *calibration_records; /* [calibration_record_count] */
+    size_t calibration_record_count;
+    const char *calibration_source;
+    /* Called now and then from the calling thread with bytes of weights and hidden rows; true:
+     * stop. May be NULL. */
     bool (*progress)(void *context, uint64_t done_bytes, uint64_t total_bytes);
     void *context;
 } clef_quantize_options;
@@ -124,8 +135,8 @@ typedef struct clef_quantize_options {
  * bits a weight, all else and the other files of `directory` as they are. Embeddings and output
  * matrix get 8 bits and one scale a row. The directory above output must exist. What was written is
  * opened and compared with its source before it is moved into place; on any failure nothing of it
- * stays. CLEF_USAGE for a recipe or an output nobody can honour, CLEF_BAD_FILE for the source,
- * CLEF_INTERNAL when a file cannot be written, CLEF_VERIFY_FAILED naming file and tensor,
+ * stays. CLEF_USAGE for a recipe, an output or records nobody can honour, CLEF_BAD_FILE for the
+ * source, CLEF_INTERNAL when a file cannot be written, CLEF_VERIFY_FAILED naming file and tensor,
  * CLEF_CANCELLED, CLEF_OUT_OF_MEMORY. */
 CLEF_API clef_status clef_model_quantize(clef_runtime *runtime, const char *directory,
                                          const char *output, const clef_quantize_options *options,
@@ -162,6 +173,11 @@ CLEF_API uint32_t clef_record_token_count(const clef_record *record);
 /* Token ids, clef_record_token_count of them; until the record is closed. */
 CLEF_API const uint32_t *clef_record_tokens(const clef_record *record);
 
+/* The model's name as the request gives it; until the record is closed. */
+CLEF_API const char *clef_record_model(const clef_record *record, size_t *bytes);
+/* Equal tokens, spans and types of questions: one computation answers both. */
+CLEF_API bool clef_record_equals(const clef_record *a, const clef_record *b);
+
 /* The encoding as one JSON object: model, input_ids, questions with spans, state_tokens. Owned by
  * the caller, freed with clef_text_free. CLEF_OUT_OF_MEMORY. */
 CLEF_API clef_status clef_record_json(const clef_record *record, char **json, size_t *bytes,
@@ -175,6 +191,8 @@ typedef struct clef_session_options {
                                to a multiple of 64; at most 65,536 */
     uint64_t state_bytes;   /* for the states of running records; 0: no limit. A record waits while
                                others hold the memory, and fails when it needs more than that alone */
+    bool made_answers; /* compute nothing: logits are a fixed function of a record's tokens, for
+                          tests of clients; a model opened as tokenizer only is enough */
 } clef_session_options;
 
 /* Takes all memory that a step needs. CLEF_USAGE when the model has no head or was opened as
@@ -194,6 +212,10 @@ CLEF_API clef_status clef_session_submit(clef_session *session, clef_record *rec
                                          clef_answer_callback *callback, void *context,
                                          clef_error *error);
 
+/* Drops the oldest record that was submitted with this context and is not yet answered; its
+ * callback is called with CLEF_CANCELLED. false when there is none. Not from a callback. */
+CLEF_API bool clef_session_cancel(clef_session *session, const void *context);
+
 /* Computes one step: slices of queued records, packed, oldest first with a share for short ones,
  * and calls back for every record that is complete. Answers are equal to the bit whatever shares a
  * step. *pending (may be NULL) receives the records not yet answered. A record's own failure goes
@@ -204,9 +226,26 @@ CLEF_API clef_status clef_session_step(clef_session *session, size_t *pending, c
 CLEF_API clef_status clef_session_decide(clef_session *session, clef_record *record,
                                          clef_answer **answer, clef_error *error);
 
+typedef struct clef_session_statistics {
+    uint64_t pending_records; /* submitted and not yet answered */
+    uint64_t running_records; /* of these: have state */
+    uint64_t steps;
+    uint64_t computed_tokens;
+    uint64_t state_bytes;   /* of running records */
+    uint64_t scratch_bytes; /* activations of a step */
+} clef_session_statistics;
+
+CLEF_API void clef_session_describe(const clef_session *session,
+                                    clef_session_statistics *statistics);
+
 /* ---- answer -------------------------------------------------------------------------------- */
 
 CLEF_API void clef_answer_close(clef_answer *answer);
+
+/* The answer to a record that equals (clef_record_equals) the one that was answered, in the words
+ * of its own request. CLEF_USAGE when it does not; CLEF_OUT_OF_MEMORY. */
+CLEF_API clef_status clef_answer_repeat(const clef_answer *answer, clef_record *record,
+                                        clef_answer **repeated, clef_error *error);
 
 typedef enum clef_answer_format {
     CLEF_ANSWER_BODY, /* the response body of POST /v1/systemone, as the reference writes it */

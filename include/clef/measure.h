@@ -57,6 +57,7 @@ typedef struct clef_shape_options {
      * JSON); NULL: in bfloat16, as published. */
     const char *recipe;
     clef_precision precision; /* of matrices that are not quantised */
+    bool with_vision;         /* the shape's vision tower as well */
 } clef_shape_options;
 
 /* Names of the shapes, separated by spaces; static. */
@@ -79,6 +80,9 @@ typedef struct clef_measure_options {
     uint32_t token_count;    /* of each sequence; 0: 512; at most the context of the model */
     uint32_t rows_per_step;  /* as in clef_session_options */
     uint32_t layer_count;    /* the first layers of the model; 0: all */
+    /* Not 0: in place of tokens, one picture of so many patches through the vision tower, whose
+     * blocks layer_count counts. A multiple of the patches of a merged cell; at most 65,536. */
+    uint32_t patch_count;
 } clef_measure_options;
 
 /* What is measured: all tokens of all sequences, in steps packed as a session packs them. A model
@@ -94,9 +98,9 @@ CLEF_API void clef_measure_close(clef_measure *measure);
 CLEF_API clef_peak clef_measure_peak(const clef_measure *measure);
 
 typedef enum clef_part {
-    CLEF_PART_MATRIX_PRODUCTS, /* of the layers, with the rounding of their inputs */
+    CLEF_PART_MATRIX_PRODUCTS, /* of layers or tower, with the rounding of their inputs */
     CLEF_PART_DELTA_RULE,      /* delta layers without their matrix products */
-    CLEF_PART_ATTENTION,       /* full attention layers without their matrix products */
+    CLEF_PART_ATTENTION,       /* attention of layers or tower without its matrix products */
     CLEF_PART_HEAD,            /* everything of the joint head */
     CLEF_PART_REST,            /* embedding, norms, activations, additions, what lies between */
     CLEF_PART_COUNT
@@ -109,12 +113,13 @@ CLEF_API const char *clef_part_name(clef_part part);
 typedef struct clef_measured {
     uint64_t total_ns;
     uint64_t part_ns[CLEF_PART_COUNT]; /* their sum is total_ns */
-    uint64_t token_count;              /* of all sequences */
+    uint64_t token_count;              /* of all sequences; feature rows of a picture */
     uint64_t step_count;
     /* Work by formula, the same in every run. matrix: two operations for each weight of the layers'
-     * matrices and token. delta: 7·DK·DV for each value head, layer and token, which is what the
-     * recurrence needs, however it is computed. attention: 4·D for each query head, layer and pair
-     * of a token and one not behind it. */
+     * matrices and token (or patch; of the merger: merged cell). delta: 7·DK·DV for each value
+     * head, layer and token, which is what the recurrence needs, however it is computed. attention:
+     * 4·D for each query head, layer and pair of a token and one not behind it, or of two patches.
+     */
     double matrix_operations, delta_operations, attention_operations;
     double weight_bytes; /* the layers' matrices as stored, with scales, once for each step */
 } clef_measured;

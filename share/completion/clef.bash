@@ -4,7 +4,7 @@ _clef() {
     local command=${COMP_WORDS[1]} options= files=0
     COMPREPLY=()
     if [[ $COMP_CWORD -eq 1 ]]; then
-        COMPREPLY=($(compgen -W "ask encode info quantize bench help version --version --help --help-environment" -- "$current"))
+        COMPREPLY=($(compgen -W "ask serve encode info quantize bench help version --version --help --help-environment" -- "$current"))
         return
     fi
     case $command:$previous in
@@ -26,6 +26,34 @@ _clef() {
     ask:--max-options) return ;;
     ask:--max-levels) return ;;
     ask:--control-tokens) COMPREPLY=($(compgen -W "plain parse" -- "$current")); return ;;
+    serve:--host) return ;;
+    serve:--port) return ;;
+    serve:--api-key) return ;;
+    serve:--api-key-file) return ;;
+    serve:--model-names) return ;;
+    serve:--warmup) COMPREPLY=($(compgen -W "on off" -- "$current")); return ;;
+    serve:--log) return ;;
+    serve:--round) COMPREPLY=($(compgen -W "4 none" -- "$current")); return ;;
+    serve:--confidence) COMPREPLY=($(compgen -W "probability typesafe" -- "$current")); return ;;
+    serve:--model) COMPREPLY=($(compgen -d -- "$current")); return ;;
+    serve:--precision) COMPREPLY=($(compgen -W "auto f32 bf16" -- "$current")); return ;;
+    serve:--threads) return ;;
+    serve:--cpu-level) return ;;
+    serve:--max-tokens) return ;;
+    serve:--max-state-tokens) return ;;
+    serve:--max-schema-tokens) return ;;
+    serve:--max-questions) return ;;
+    serve:--max-options) return ;;
+    serve:--max-levels) return ;;
+    serve:--control-tokens) COMPREPLY=($(compgen -W "plain parse" -- "$current")); return ;;
+    serve:--max-body-bytes) return ;;
+    serve:--max-connections) return ;;
+    serve:--max-queue) return ;;
+    serve:--queue-timeout) return ;;
+    serve:--header-timeout) return ;;
+    serve:--body-timeout) return ;;
+    serve:--idle-timeout) return ;;
+    serve:--drain-timeout) return ;;
     encode:--state) [[ $current == @* ]] && COMPREPLY=($(compgen -P @ -f -- "${current#@}")); return ;;
     encode:--noul) return ;;
     encode:--choice) return ;;
@@ -49,11 +77,13 @@ _clef() {
     info:--output) COMPREPLY=($(compgen -W "text json" -- "$current")); return ;;
     quantize:--output|quantize:-o) COMPREPLY=($(compgen -d -- "$current")); return ;;
     quantize:--recipe) return ;;
+    quantize:--calibrate) COMPREPLY=($(compgen -f -- "$current")); return ;;
     quantize:--group) COMPREPLY=($(compgen -W "32 64" -- "$current")); return ;;
     quantize:--threads) return ;;
     bench:--shape) COMPREPLY=($(compgen -d -- "$current")); return ;;
     bench:--layers) return ;;
     bench:--tokens) return ;;
+    bench:--patches) return ;;
     bench:--sequences) return ;;
     bench:--rows) return ;;
     bench:--precision) COMPREPLY=($(compgen -W "auto f32 bf16 int8 int4 mixed" -- "$current")); return ;;
@@ -65,10 +95,11 @@ _clef() {
     esac
     case $command in
     ask) options="--state --noul --choice --score --batch --output --timings --round --confidence --model --precision --threads --cpu-level --max-tokens --max-state-tokens --max-schema-tokens --max-questions --max-options --max-levels --truncate --control-tokens --json --help " files=1 ;;
+    serve) options="--host --port --api-key --api-key-file --open-metrics --model-names --strict-model --warmup --fake-engine --log --log-requests --round --confidence --model --precision --threads --cpu-level --max-tokens --max-state-tokens --max-schema-tokens --max-questions --max-options --max-levels --truncate --control-tokens --max-body-bytes --max-connections --max-queue --queue-timeout --header-timeout --body-timeout --idle-timeout --drain-timeout --json --help " files=0 ;;
     encode) options="--state --noul --choice --score --batch --model --precision --threads --cpu-level --max-tokens --max-state-tokens --max-schema-tokens --max-questions --max-options --max-levels --truncate --control-tokens --json --help " files=1 ;;
     info) options="--model --precision --threads --cpu-level --max-tokens --output --json --help " files=0 ;;
-    quantize) options="--output -o --recipe --group --force --threads --json --help " files=1 ;;
-    bench) options="--shape --layers --tokens --sequences --rows --precision --repeat --machine --threads --cpu-level --output --json --help " files=0 ;;
+    quantize) options="--output -o --recipe --calibrate --group --force --threads --json --help " files=1 ;;
+    bench) options="--shape --layers --tokens --patches --sequences --rows --precision --repeat --machine --threads --cpu-level --output --json --help " files=0 ;;
     help) options="--completion --man --json --help " files=0 ;;
     version) options="--json --help " files=0 ;;
     esac

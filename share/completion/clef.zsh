@@ -3,6 +3,7 @@
 _clef() {
     local -a commands=(
         'ask:Answer the questions of a request'
+        'serve:Answer requests over HTTP'
         'encode:Show the tokens of a request without computing an answer'
         'info:Show facts about the model, its memory and this machine'
         'quantize:Make a smaller model\: weights of 8 or 4 bits'
@@ -44,6 +45,44 @@ _clef() {
             '--json[Write an error as one line of JSON with type, loc and msg]' \
             '--help[Show this help]' \
             '*:file:_files' ;;
+    serve)
+        _arguments \
+            '--host[Name or address to listen on; 127.0.0.1 by default, which only this machine can reach]:HOST: ' \
+            '--port[Port to listen on; 8008 by default, 0 takes a free one and says which]:N: ' \
+            '--api-key[A key that clients must send as "Authorization\: Bearer KEY"; may be repeated]:KEY: ' \
+            '--api-key-file[A file with one key a line]:FILE: ' \
+            '--open-metrics[Answer GET /metrics without a key]' \
+            '--model-names[Names that the list of models shows; "clef" by default]:NAME,...: ' \
+            '--strict-model[Refuse requests that name another model, instead of answering them with this one]' \
+            '--warmup[Whether a request of its own is answered before the server says that it is ready; on by default]:value:(on off)' \
+            '--fake-engine[Answer with numbers made from the tokens instead of a model'\''s\: for tests of clients]' \
+            '--log[Write a line of JSON for each request to FILE, or to standard error for -]:FILE: ' \
+            '--log-requests[Write the bodies of requests to the log too]' \
+            '--round[Decimal places of the probabilities in JSON; 4 by default]:value:(4 none)' \
+            '--confidence[What confidence means\: the largest probability, the default, or how far it stands above chance]:value:(probability typesafe)' \
+            '--model[Directory of the model]:DIR:_files -/' \
+            '--precision[How products of unquantised matrices are computed\: f32 exactly, bf16 with rounded inputs]:value:(auto f32 bf16)' \
+            '--threads[Threads to compute with]:N: ' \
+            '--cpu-level[Highest level of CPU instructions to use; "clef info" lists them]:NAME: ' \
+            '--max-tokens[Tokens of a whole request; 16384 by default, at most the context length of the model]:N: ' \
+            '--max-state-tokens[Tokens of the state and the fixed text before it; as many as --max-tokens by default]:N: ' \
+            '--max-schema-tokens[Tokens of the questions and the fixed text behind them; as many as --max-tokens by default]:N: ' \
+            '--max-questions[Questions of a request; 64 by default]:N: ' \
+            '--max-options[Options of one choice; 255 by default]:N: ' \
+            '--max-levels[Levels of one score; 255 by default]:N: ' \
+            '--truncate[Read only the beginning of a state that is too long, instead of refusing it]' \
+            '--control-tokens[What control tokens written in a request are\: plain text, the default, or control tokens, as in the reference implementation]:value:(plain parse)' \
+            '--max-body-bytes[Bytes of a request body; 67108864 by default]:N: ' \
+            '--max-connections[Connections at once, more have to wait; 512 by default]:N: ' \
+            '--max-queue[Requests that wait or run, more are refused with status 503; 256 by default]:N: ' \
+            '--queue-timeout[How long a request may wait for its turn; 300 by default]:SECONDS: ' \
+            '--header-timeout[How long a client may take to send the head of a request; 10 by default]:SECONDS: ' \
+            '--body-timeout[How long a client may take for some progress with a body or with reading a reply; 30 by default]:SECONDS: ' \
+            '--idle-timeout[How long a connection may stay open between requests; 75 by default]:SECONDS: ' \
+            '--drain-timeout[How long requests may go on when the server is told to stop; 20 by default]:SECONDS: ' \
+            '--json[Write an error as one line of JSON with type, loc and msg]' \
+            '--help[Show this help]' \
+            '*: : ' ;;
     encode)
         _arguments \
             '--state[What the questions are about\: the text itself, @ and the name of a file that holds it, or - for standard input]:TEXT|@FILE|-: ' \
@@ -81,6 +120,7 @@ _clef() {
         _arguments \
             '(-o --output)'{-o,--output}'[Directory to write to]:DIR:_files -/' \
             '--recipe[Which matrices get how many bits; int8 by default]:int8|int4|mixed|FILE: ' \
+            '--calibrate[Round the weights by what they do to these requests\: one JSON request a line, as "clef ask --batch" reads them; - is standard input]:FILE:_files' \
             '--group[Columns that share a scale]:value:(32 64)' \
             '--force[Write into a directory that is not empty]' \
             '--threads[Threads to compute with]:N: ' \
@@ -92,6 +132,7 @@ _clef() {
             '--shape[What is measured\: qwen3.5-0.8b, clef-flash or clef, with weights by formula that need no files, or the directory of a model]:NAME|DIR:_files -/' \
             '--layers[Only the first N layers; the time of a whole model grows with their number]:N: ' \
             '--tokens[Tokens of each sequence, one case for each number; 512 by default]:N,...: ' \
+            '--patches[In place of tokens\: patches of one picture, one case for each number, through the vision tower alone; --layers counts its blocks]:N,...: ' \
             '--sequences[Sequences that share the steps; 1 by default]:N: ' \
             '--rows[Tokens of one step, of all sequences together, rounded up to a multiple of 64; 512 by default]:N: ' \
             '--precision[How numbers are computed]:value:(auto f32 bf16 int8 int4 mixed)' \

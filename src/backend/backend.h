@@ -56,6 +56,12 @@ typedef struct clef_span_part {
     double *total; /* [columns] */
 } clef_span_part;
 
+/* Queries of a step and the keys of the frame they belong to. */
+typedef struct clef_frame_part {
+    size_t row, count;     /* rows of queries */
+    size_t key, key_count; /* rows of keys and values */
+} clef_frame_part;
+
 typedef struct clef_backend clef_backend;
 
 typedef struct clef_operations {
@@ -87,6 +93,12 @@ typedef struct clef_operations {
 
     /* x = ½x(1 + erf(x/√2)). */
     void (*gelu)(clef_backend *, clef_matrix x);
+
+    /* x = ½x(1 + tanh(√(2/π)(x + 0.044715x³))). */
+    void (*gelu_tanh)(clef_backend *, clef_matrix x);
+
+    /* out = x. No overlap. */
+    void (*copy)(clef_backend *, clef_heads x, clef_heads out);
 
     /* ---- full attention ---- */
 
@@ -138,6 +150,22 @@ typedef struct clef_operations {
     /* Per head: x = weight[size] ⊙ x · rsqrt(mean(x²) + epsilon) ⊙ silu(gate). */
     void (*gated_norm)(clef_backend *, clef_heads x, const float *weight, float epsilon,
                        clef_heads gate);
+
+    /* ---- vision tower ---- */
+
+    /* x[r] += Σ_t factors[r, t] · table[ids[r, t]], t = 0 … 3. */
+    void (*add_blend)(clef_backend *, clef_weight table, const uint32_t *ids, const float *factors,
+                      clef_matrix x);
+
+    /* Per head: the first 2·half dimensions are turned by cosine and sine [rows, half], the others
+     * copied. out may be x. */
+    void (*rotate)(clef_backend *, clef_heads x, clef_matrix cosine, clef_matrix sine,
+                   clef_heads out);
+
+    /* Attention without mask of every part's queries over its keys and values, head by head; scores
+     * are divided by √size. key and value have equal strides. */
+    void (*attend_frames)(clef_backend *, const clef_frame_part *parts, size_t count,
+                          clef_heads query, clef_heads key, clef_heads value, clef_heads out);
 
     /* ---- joint head ---- */
 

@@ -56,6 +56,14 @@ static void gelu(clef_backend *backend, clef_matrix x) {
     FORWARD(gelu, x);
 }
 
+static void gelu_tanh(clef_backend *backend, clef_matrix x) {
+    FORWARD(gelu_tanh, x);
+}
+
+static void copy(clef_backend *backend, clef_heads x, clef_heads out) {
+    FORWARD(copy, x, out);
+}
+
 static void norm_rotate(clef_backend *backend, clef_heads x, const float *weight, float epsilon,
                         clef_matrix cosine_table, clef_matrix sine_table, clef_heads out) {
     FORWARD(norm_rotate, x, weight, epsilon, cosine_table, sine_table, out);
@@ -103,6 +111,21 @@ static void delta_rule(clef_backend *backend, clef_slices slices, clef_delta_sha
 static void gated_norm(clef_backend *backend, clef_heads x, const float *weight, float epsilon,
                        clef_heads gate) {
     FORWARD(gated_norm, x, weight, epsilon, gate);
+}
+
+static void add_blend(clef_backend *backend, clef_weight table, const uint32_t *ids,
+                      const float *factors, clef_matrix x) {
+    FORWARD(add_blend, table, ids, factors, x);
+}
+
+static void rotate(clef_backend *backend, clef_heads x, clef_matrix cosine_table,
+                   clef_matrix sine_table, clef_heads out) {
+    FORWARD(rotate, x, cosine_table, sine_table, out);
+}
+
+static void attend_frames(clef_backend *backend, const clef_frame_part *parts, size_t count,
+                          clef_heads query, clef_heads key, clef_heads value, clef_heads out) {
+    FORWARD(attend_frames, parts, count, query, key, value, out);
 }
 
 static void sum_spans(clef_backend *backend, clef_matrix x, const clef_span_part *parts,

@@ -14,6 +14,8 @@
     X(layer_norm)                                                                                  \
     X(swiglu)                                                                                      \
     X(gelu)                                                                                        \
+    X(gelu_tanh)                                                                                   \
+    X(copy)                                                                                        \
     X(norm_rotate)                                                                                 \
     X(store_rows)                                                                                  \
     X(load_rows)                                                                                   \
@@ -24,6 +26,9 @@
     X(delta_gates)                                                                                 \
     X(delta_rule)                                                                                  \
     X(gated_norm)                                                                                  \
+    X(add_blend)                                                                                   \
+    X(rotate)                                                                                      \
+    X(attend_frames)                                                                               \
     X(sum_spans)                                                                                   \
     X(mean_rows)                                                                                   \
     X(attend_begin)                                                                                \

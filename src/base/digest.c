@@ -2,7 +2,6 @@
 #include "base/digest.h"
 
 #include <sodium.h>
-#include <string.h>
 
 typedef union library_state {
     crypto_generichash_state key;
@@ -62,5 +61,9 @@ clef_digest clef_digest_finish(clef_digest_state *state) {
 }
 
 bool clef_digest_equals(const clef_digest *a, const clef_digest *b) {
-    return memcmp(a->bytes, b->bytes, CLEF_DIGEST_BYTES) == 0;
+    return sodium_memcmp(a->bytes, b->bytes, CLEF_DIGEST_BYTES) == 0;
+}
+
+void clef_random_fill(void *bytes, size_t length) {
+    randombytes_buf(bytes, length);
 }

@@ -11,7 +11,8 @@
  * scratch of its own. */
 typedef void clef_task(void *context, size_t task, unsigned worker);
 
-/* Runs all tasks on at most thread_count threads (at least 1) and returns when all are done. */
+/* Runs all tasks on at most thread_count threads (at least 1) and returns when all are done. Inside
+ * a task, on any thread, fp32 and fp64 numbers too small to be normal count as zero. */
 void clef_parallel_for(unsigned thread_count, size_t task_count, clef_task *run, void *context);
 
 #endif

@@ -139,18 +139,6 @@ static batch_slot *take_slot(ask_batch *batch) {
     return slot;
 }
 
-/* Only white space of JSON, perhaps behind a byte order mark. */
-static bool is_blank_line(clef_text line) {
-    static const char byte_order_mark[] = {'\xef', '\xbb', '\xbf'};
-    size_t start = line.length >= 3 && memcmp(line.bytes, byte_order_mark, 3) == 0 ? 3 : 0;
-    for (size_t i = start; i < line.length; i += 1) {
-        if (line.bytes[i] != ' ' && line.bytes[i] != '\t' && line.bytes[i] != '\r') {
-            return false;
-        }
-    }
-    return true;
-}
-
 /* The bound of slots keeps order cheap, the bound of tokens keeps state memory bounded. One record
  * may pass the second, however long it is: it has to be computed some time. */
 static bool has_room(const ask_batch *batch) {
@@ -174,11 +162,9 @@ static clef_status fill_window(ask_batch *batch, clef_error *error) {
         batch->line_number += 1;
         if (event == CLEF_LINE_TOO_LONG) {
             clef_error fault = {0};
-            clef_fail(&fault, CLEF_TOO_LARGE,
-                      "the line holds more than 67,108,864 bytes (64 MiB), the limit of one "
-                      "request");
+            clef_line_fail_length(&fault);
             finish_with_error(take_slot(batch), &fault);
-        } else if (!is_blank_line(line)) {
+        } else if (!clef_line_is_blank(line)) {
             start_line(batch, take_slot(batch), line);
         }
     }

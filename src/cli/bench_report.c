@@ -107,7 +107,10 @@ static void write_case(value_writer *writer, const clef_bench_subject *subject,
     write_text(writer, "level", clef_text_of(subject->level));
     write_count(writer, "threads", subject->thread_count);
     write_count(writer, "sequences", subject->sequence_count);
-    write_count(writer, "tokens", found->token_count);
+    write_count(writer, "tokens", subject->measures_patches ? measured->token_count : found->size);
+    if (subject->measures_patches) {
+        write_count(writer, "patches", found->size);
+    }
     write_count(writer, "repeat", subject->repeat_count);
     write_count(writer, "steps", measured->step_count);
     write_number(writer, "seconds", seconds);
@@ -132,15 +135,16 @@ static void write_case(value_writer *writer, const clef_bench_subject *subject,
 static void append_table_heading(clef_buffer *out, const clef_bench_subject *subject) {
     clef_display_append(out, subject->shape, SIZE_MAX, true);
     clef_buffer_append_format(
-        out, ", %u layers, %s, %u sequence%s, %s, %u thread%s, median of %u\n",
-        subject->layer_count, subject->precision, subject->sequence_count,
-        subject->sequence_count == 1 ? "" : "s", subject->level, subject->thread_count,
-        subject->thread_count == 1 ? "" : "s", subject->repeat_count);
-    clef_buffer_append_string(
+        out, ", %u %s, %s, %u sequence%s, %s, %u thread%s, median of %u\n", subject->layer_count,
+        subject->measures_patches ? "blocks" : "layers", subject->precision,
+        subject->sequence_count, subject->sequence_count == 1 ? "" : "s", subject->level,
+        subject->thread_count, subject->thread_count == 1 ? "" : "s", subject->repeat_count);
+    clef_buffer_append_format(
         out,
-        "                               % of  weights    % of  % of time:\n"
-        "  tokens  tokens/s  GFLOP/s    peak     GB/s  memory  products  delta attn.  head  rest"
-        "     memory\n");
+        "                               %% of  weights    %% of  %% of time:\n"
+        "%8s  tokens/s  GFLOP/s    peak     GB/s  memory  products  delta attn.  head  rest"
+        "     memory\n",
+        subject->measures_patches ? "patches" : "tokens");
 }
 
 static double percent_of(double part, double whole) {
@@ -158,8 +162,8 @@ static void append_table_case(clef_buffer *out, const clef_bench_case *found) {
         percents[part] = percent_of((double)measured->part_ns[part], (double)measured->total_ns);
     }
     clef_buffer_append_format(
-        out, "%8u%10.1f%9.1f%8.1f%9.2f%8.1f%10.1f%7.1f%6.1f%6.1f%6.1f%8.2f GB\n",
-        found->token_count, (double)measured->token_count * rate, operations * 1e-9,
+        out, "%8u%10.1f%9.1f%8.1f%9.2f%8.1f%10.1f%7.1f%6.1f%6.1f%6.1f%8.2f GB\n", found->size,
+        (double)measured->token_count * rate, operations * 1e-9,
         percent_of(operations, found->peak), bytes * 1e-9, percent_of(bytes, found->read_peak),
         percents[CLEF_PART_MATRIX_PRODUCTS], percents[CLEF_PART_DELTA_RULE],
         percents[CLEF_PART_ATTENTION], percents[CLEF_PART_HEAD], percents[CLEF_PART_REST],

@@ -13,14 +13,15 @@ typedef struct clef_bench_subject {
     clef_text shape;
     const char *precision;
     const char *level;
-    uint32_t layer_count;
+    bool measures_patches; /* a picture through the vision tower, not tokens */
+    uint32_t layer_count;  /* of layers, or of the tower's blocks */
     uint32_t thread_count;
     uint32_t sequence_count;
     uint32_t repeat_count;
 } clef_bench_subject;
 
 typedef struct clef_bench_case {
-    uint32_t token_count;
+    uint32_t size;          /* tokens of a sequence, or patches of a picture */
     clef_measured measured; /* the run with the median time */
     double peak;            /* operations a second of the type of the matrix products */
     double read_peak;       /* bytes a second */

@@ -6,7 +6,7 @@
 #include "cli/environment.h"
 #include "cli/options.h"
 
-#define CLEF_COMMAND_GROUP_LIMIT 8
+#define CLEF_COMMAND_GROUP_LIMIT 12
 
 struct clef_command;
 
@@ -36,6 +36,7 @@ extern const clef_command clef_command_encode;
 extern const clef_command clef_command_info;
 extern const clef_command clef_command_bench;
 extern const clef_command clef_command_quantize;
+extern const clef_command clef_command_serve;
 extern const clef_command clef_command_help;
 extern const clef_command clef_command_version;
 

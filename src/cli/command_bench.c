@@ -12,13 +12,14 @@
 #include "base/memory.h"
 #include "base/system_memory.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 enum {
     CASE_LIMIT = 64,
     DEFAULT_REPEAT = 5,
     DEFAULT_TOKENS = 512,
-    TOKEN_LIMIT = 1 << 24, /* far above every context */
+    SIZE_LIMIT = 1 << 24, /* far above every context and picture */
     MACHINE_SAMPLES = 5,
 };
 
@@ -27,30 +28,27 @@ typedef struct bench {
     clef_workplace workplace;
     clef_meter *meter;
     clef_bench_subject subject;
-    uint32_t tokens[CASE_LIMIT];
+    uint32_t sizes[CASE_LIMIT]; /* tokens or patches */
     size_t case_count;
 } bench;
 
 /* ---- the command line ---- */
 
-/* "1,8,512" */
-static clef_status read_tokens(bench *run, clef_error *error) {
-    const char *text = run->settings->tokens;
-    if (text == NULL) {
-        run->tokens[run->case_count++] = DEFAULT_TOKENS;
-        return CLEF_OK;
-    }
+/* "1,8,512", behind the option `name`. */
+static clef_status read_list(bench *run, const char *name, const char *text, clef_error *error) {
+    char what[64];
+    snprintf(what, sizeof what, "%s, a list separated by commas,", name);
     for (bool is_last = false; !is_last;) {
         char number[16];
         size_t length = strcspn(text, ",");
         if (run->case_count == CASE_LIMIT) {
-            return clef_fail(error, CLEF_USAGE, "--tokens takes at most %d numbers", CASE_LIMIT);
+            return clef_fail(error, CLEF_USAGE, "%s takes at most %d numbers", name, CASE_LIMIT);
         }
         size_t kept = length < sizeof number - 1 ? length : sizeof number - 1;
         memcpy(number, text, kept);
         number[kept] = '\0';
-        clef_status status = clef_number_parse("--tokens, a list separated by commas,", number, 1,
-                                               TOKEN_LIMIT, &run->tokens[run->case_count], error);
+        clef_status status =
+            clef_number_parse(what, number, 1, SIZE_LIMIT, &run->sizes[run->case_count], error);
         if (status != CLEF_OK) {
             return status;
         }
@@ -58,6 +56,18 @@ static clef_status read_tokens(bench *run, clef_error *error) {
         is_last = text[length] == '\0';
         text += length + 1;
     }
+    return CLEF_OK;
+}
+
+static clef_status read_cases(bench *run, clef_error *error) {
+    const clef_settings *settings = run->settings;
+    if (settings->patches != NULL) {
+        return read_list(run, "--patches", settings->patches, error);
+    }
+    if (settings->tokens != NULL) {
+        return read_list(run, "--tokens", settings->tokens, error);
+    }
+    run->sizes[run->case_count++] = DEFAULT_TOKENS;
     return CLEF_OK;
 }
 
@@ -72,6 +82,13 @@ static clef_status check_settings(const clef_settings *settings, clef_error *err
                          "nothing to measure: give --shape with one of %s or a model directory, or "
                          "--machine",
                          clef_shape_names());
+    }
+    if (settings->patches != NULL && settings->tokens != NULL) {
+        return clef_fail(error, CLEF_USAGE, "--patches and --tokens are measured one by one");
+    }
+    if (settings->patches != NULL && settings->sequence_count != 0) {
+        return clef_fail(error, CLEF_USAGE,
+                         "--patches measures one picture; leave out --sequences");
     }
     return CLEF_OK;
 }
@@ -119,9 +136,12 @@ static const char *choose_recipe(unsigned chosen) {
 
 static clef_status make_shape(bench *run, clef_error *error) {
     const clef_settings *settings = run->settings;
-    const clef_shape_options options = {.layer_count = settings->layer_count,
+    bool is_vision = settings->patches != NULL;
+    /* The tower needs no layer of the text model, but a model has one at least. */
+    const clef_shape_options options = {.layer_count = is_vision ? 1 : settings->layer_count,
                                         .recipe = choose_recipe(settings->bench_precision),
-                                        .precision = choose_precision(settings->bench_precision)};
+                                        .precision = choose_precision(settings->bench_precision),
+                                        .with_vision = is_vision};
     clef_buffer_append_string(&run->workplace.name, settings->shape);
     return clef_model_make(run->workplace.runtime, settings->shape, &options, &run->workplace.model,
                            error);
@@ -181,11 +201,16 @@ static void describe_subject(bench *run) {
         .shape = clef_buffer_text(&run->workplace.name),
         .precision = facts.precision,
         .level = clef_runtime_level(run->workplace.runtime),
-        .layer_count = settings->layer_count != 0 ? settings->layer_count : facts.layer_count,
+        .measures_patches = settings->patches != NULL,
+        .layer_count = settings->layer_count,
         .thread_count = clef_runtime_threads(run->workplace.runtime),
         .sequence_count = settings->sequence_count != 0 ? settings->sequence_count : 1,
         .repeat_count = settings->repeat_count != 0 ? settings->repeat_count : DEFAULT_REPEAT,
     };
+    if (settings->layer_count == 0) {
+        run->subject.layer_count =
+            run->subject.measures_patches ? facts.vision_block_count : facts.layer_count;
+    }
 }
 
 /* ---- measuring ---- */
@@ -221,14 +246,14 @@ static uint64_t find_peak_memory(const bench *run) {
     return peak > meter ? peak - meter : 0;
 }
 
-static clef_status measure_case(const bench *run, uint32_t token_count, clef_bench_case *found,
+static clef_status measure_case(const bench *run, uint32_t size, clef_bench_case *found,
                                 clef_error *error) {
-    const clef_measure_options options = {.sequence_count = run->subject.sequence_count,
-                                          .token_count = token_count,
-                                          .rows_per_step = run->settings->rows_per_step,
-                                          .layer_count = run->subject.layer_count};
+    clef_measure_options options = {.sequence_count = run->subject.sequence_count,
+                                    .rows_per_step = run->settings->rows_per_step,
+                                    .layer_count = run->subject.layer_count};
+    *(run->subject.measures_patches ? &options.patch_count : &options.token_count) = size;
     clef_measure *measure;
-    *found = (clef_bench_case){.token_count = token_count};
+    *found = (clef_bench_case){.size = size};
     clef_measured *runs = clef_allocate(run->subject.repeat_count, sizeof *runs);
     if (runs == NULL) {
         return clef_fail_memory(error, run->subject.repeat_count * sizeof *runs, "the runs");
@@ -252,7 +277,7 @@ static clef_status measure_cases(bench *run, clef_error *error) {
     clef_bench_report_begin(&text, form, &run->subject);
     for (size_t i = 0; status == CLEF_OK && i < run->case_count; i += 1) {
         clef_bench_case found;
-        status = measure_case(run, run->tokens[i], &found, error);
+        status = measure_case(run, run->sizes[i], &found, error);
         if (status == CLEF_OK) {
             clef_bench_report_case(&text, form, &run->subject, &found);
             status = clef_output_write_buffer(&text, error);
@@ -286,7 +311,7 @@ static clef_status run_bench(const clef_invocation *invocation, clef_error *erro
     bench run = {.settings = invocation->settings};
     clef_status status = check_settings(run.settings, error);
     if (status == CLEF_OK) {
-        status = read_tokens(&run, error);
+        status = read_cases(&run, error);
     }
     if (status == CLEF_OK) {
         status = clef_workplace_start(invocation, &run.workplace, error);
@@ -323,6 +348,9 @@ const clef_command clef_command_bench = {
         "the whole time, divided by the peak of the type in which the products are computed: "
         "fp32 multiply-adds, bfloat16 dot products, or int8 dot products (int8, int4, mixed). A "
         "type without instructions of its own at the level is held against fp32.\n\n"
+        "With --patches a case is one picture of random patches through the vision tower: its "
+        "matrices count once for each patch, those of the merger once for each merged cell, which "
+        "is a token of the text model.\n\n"
         "bytes_per_second counts the stored matrices of the layers once for each step, and "
         "share_of_memory divides it by the peak of reading memory: the measure for few tokens a "
         "step. It may pass 1 where the weights fit into a cache.\n\n"
@@ -333,6 +361,7 @@ const clef_command clef_command_bench = {
         "measure reading.",
     .examples = "clef bench --shape clef-flash --layers 4 --tokens 512 --precision bf16\n"
                 "clef bench --shape qwen3.5-0.8b --tokens 1,8,512,1024 --output json\n"
+                "clef bench --shape clef-flash --patches 1024,4096 --precision bf16\n"
                 "clef bench --machine\n",
     .groups = {&clef_options_bench, &clef_options_machine, &clef_options_report,
                &clef_options_common, NULL},

@@ -71,6 +71,8 @@ static void append_bash_value(clef_buffer *out, const clef_command *command,
         clef_buffer_append_string(out, "\" -- \"$current\")); return ;;\n");
     } else if (row->completion == CLEF_COMPLETE_DIRECTORY) {
         clef_buffer_append_string(out, "COMPREPLY=($(compgen -d -- \"$current\")); return ;;\n");
+    } else if (row->completion == CLEF_COMPLETE_FILE) {
+        clef_buffer_append_string(out, "COMPREPLY=($(compgen -f -- \"$current\")); return ;;\n");
     } else if (row->completion == CLEF_COMPLETE_AT_FILE) {
         clef_buffer_append_string(
             out, "[[ $current == @* ]] && COMPREPLY=($(compgen -P @ -f -- \"${current#@}\")); "
@@ -138,8 +140,9 @@ static void append_zsh_row(clef_buffer *out, const clef_command *command,
     } else if (row->kind != CLEF_OPTION_FLAG) {
         clef_buffer_append_byte(out, ':');
         append_escaped(out, clef_text_of(row->value), "[]:\\");
-        clef_buffer_append_string(out,
-                                  row->completion == CLEF_COMPLETE_DIRECTORY ? ":_files -/" : ": ");
+        clef_buffer_append_string(out, row->completion == CLEF_COMPLETE_DIRECTORY ? ":_files -/"
+                                       : row->completion == CLEF_COMPLETE_FILE    ? ":_files"
+                                                                                  : ": ");
     }
     clef_buffer_append_string(out, "' \\\n");
 }
@@ -173,7 +176,7 @@ static void append_zsh(clef_buffer *out, const clef_command *const *commands) {
     clef_buffer_append_string(out, "    esac\n}\n_clef \"$@\"\n");
 }
 
-/* -x: the option takes a value, and files are no value of it. */
+/* -x: the option takes a value, and files are no value of it; -r: they are. */
 static void append_fish_row(clef_buffer *out, const clef_command *command,
                             const clef_option_row *row) {
     clef_buffer_append_format(out, "complete -c clef -n '__fish_seen_subcommand_from %s' -l %s",
@@ -188,7 +191,8 @@ static void append_fish_row(clef_buffer *out, const clef_command *command,
     } else if (row->kind != CLEF_OPTION_FLAG) {
         clef_buffer_append_string(out, row->completion == CLEF_COMPLETE_DIRECTORY
                                            ? " -x -a '(__fish_complete_directories)'"
-                                           : " -x");
+                                       : row->completion == CLEF_COMPLETE_FILE ? " -r"
+                                                                               : " -x");
     }
     clef_buffer_append_string(out, " -d '");
     append_escaped(out, find_first_sentence(row->help), "\\");

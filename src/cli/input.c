@@ -162,6 +162,23 @@ clef_status clef_line_reader_next(clef_line_reader *reader, bool may_wait, clef_
     return CLEF_OK;
 }
 
+bool clef_line_is_blank(clef_text line) {
+    static const char byte_order_mark[] = {'\xef', '\xbb', '\xbf'};
+    size_t start = line.length >= 3 && memcmp(line.bytes, byte_order_mark, 3) == 0 ? 3 : 0;
+    for (size_t i = start; i < line.length; i += 1) {
+        if (line.bytes[i] != ' ' && line.bytes[i] != '\t' && line.bytes[i] != '\r') {
+            return false;
+        }
+    }
+    return true;
+}
+
+clef_status clef_line_fail_length(clef_error *error) {
+    return clef_fail(error, CLEF_TOO_LARGE,
+                     "the line holds more than 67,108,864 bytes (64 MiB), the limit of one "
+                     "request");
+}
+
 uint64_t clef_line_reader_offset(const clef_line_reader *reader) {
     return reader->read_bytes - (reader->bytes.length - reader->start);
 }

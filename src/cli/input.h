@@ -45,6 +45,10 @@ typedef struct clef_line_reader {
  * comes (CLEF_CANCELLED), or the input ends; a last line needs no newline. */
 clef_status clef_line_reader_next(clef_line_reader *reader, bool may_wait, clef_line_event *event,
                                   clef_text *line, clef_error *error);
+/* Only white space of JSON, perhaps behind a byte order mark. */
+bool clef_line_is_blank(clef_text line);
+/* What CLEF_LINE_TOO_LONG means: CLEF_TOO_LARGE. */
+clef_status clef_line_fail_length(clef_error *error);
 /* Bytes of all lines handed out so far. */
 uint64_t clef_line_reader_offset(const clef_line_reader *reader);
 void clef_line_reader_release(clef_line_reader *reader);

@@ -15,8 +15,9 @@
 #include <unistd.h>
 
 static const clef_command *const commands[] = {
-    &clef_command_ask,   &clef_command_encode, &clef_command_info,    &clef_command_quantize,
-    &clef_command_bench, &clef_command_help,   &clef_command_version, NULL,
+    &clef_command_ask,  &clef_command_serve,    &clef_command_encode,
+    &clef_command_info, &clef_command_quantize, &clef_command_bench,
+    &clef_command_help, &clef_command_version,  NULL,
 };
 
 clef_status clef_command_find(const clef_command *const *table, const char *name,

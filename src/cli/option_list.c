@@ -174,6 +174,9 @@ static const clef_option_row answer_rows[] = {
              "above chance."},
 };
 const clef_option_group clef_options_answer = GROUP("Answers", answer_rows);
+/* The last two of the same rows. */
+const clef_option_group clef_options_reply = {
+    "Answers", answer_rows + sizeof answer_rows / sizeof answer_rows[0] - 2, 2};
 
 static const clef_option_row facts_rows[] = {
     {.name = "output",
@@ -202,6 +205,16 @@ static const clef_option_row quantize_rows[] = {
      .minimum = 1,
      .help = "Which matrices get how many bits; int8 by default. mixed gives the first half of the "
              "layers 8 bits and the second half 4. A FILE says it layer by layer, see above."},
+    {.name = "calibrate",
+     .value = "FILE",
+     .kind = CLEF_OPTION_TEXT,
+     FIELD(calibration),
+     .minimum = 1,
+     .completion = CLEF_COMPLETE_FILE,
+     .help =
+         "Round the weights by what they do to these requests: one JSON request a line, as "
+         "\"clef ask --batch\" reads them; - is standard input. A hundred like those the model is "
+         "for will do."},
     {.name = "group",
      .words = "32|64",
      .kind = CLEF_OPTION_CHOICE,
@@ -240,6 +253,13 @@ static const clef_option_row bench_rows[] = {
      FIELD(tokens),
      .minimum = 1,
      .help = "Tokens of each sequence, one case for each number; 512 by default."},
+    {.name = "patches",
+     .value = "N,...",
+     .kind = CLEF_OPTION_TEXT,
+     FIELD(patches),
+     .minimum = 1,
+     .help = "In place of tokens: patches of one picture, one case for each number, through the "
+             "vision tower alone; --layers counts its blocks."},
     {.name = "sequences",
      .value = "N",
      .kind = CLEF_OPTION_NUMBER,

@@ -144,6 +144,17 @@ static clef_status set_value(const option_parser *parser, const clef_option_row 
         }
         memcpy(field, &text, sizeof text);
         return CLEF_OK;
+    case CLEF_OPTION_LIST: {
+        clef_argument_list list;
+        memcpy(&list, field, sizeof list);
+        if (list.count == CLEF_ARGUMENT_LIST_LIMIT) {
+            return clef_fail(parser->error, CLEF_USAGE, "--%s is given more than %d times",
+                             row->name, CLEF_ARGUMENT_LIST_LIMIT);
+        }
+        list.items[list.count++] = text;
+        memcpy(field, &list, sizeof list);
+        return CLEF_OK;
+    }
     case CLEF_OPTION_NUMBER: {
         uint32_t number = 0;
         snprintf(what, sizeof what, "--%s", row->name);

@@ -11,6 +11,7 @@ typedef enum clef_option_kind {
     CLEF_OPTION_TEXT,     /* const char *, of `minimum` bytes or more */
     CLEF_OPTION_NUMBER,   /* uint32_t within minimum and maximum */
     CLEF_OPTION_CHOICE,   /* unsigned: minimum + index of the word in `words` */
+    CLEF_OPTION_LIST,     /* clef_argument_list, to which the value is appended */
     CLEF_OPTION_QUESTION, /* appended to the questions, with `minimum` as their kind */
 } clef_option_kind;
 
@@ -18,6 +19,7 @@ typedef enum clef_option_kind {
 typedef enum clef_option_completion {
     CLEF_COMPLETE_NOTHING,
     CLEF_COMPLETE_DIRECTORY,
+    CLEF_COMPLETE_FILE,
     CLEF_COMPLETE_AT_FILE, /* text, or @ and a file name */
 } clef_option_completion;
 

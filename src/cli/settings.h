@@ -55,6 +55,20 @@ typedef struct clef_question_argument {
     const char *text;
 } clef_question_argument;
 
+/* Values of an option that may be repeated, borrowed from the command line. */
+#define CLEF_ARGUMENT_LIST_LIMIT 16
+typedef struct clef_argument_list {
+    const char *items[CLEF_ARGUMENT_LIST_LIMIT];
+    size_t count;
+} clef_argument_list;
+
+/* "on" and "off" of an option whose default differs by command. */
+typedef enum clef_switch_choice {
+    CLEF_SWITCH_DEFAULT,
+    CLEF_SWITCH_ON,
+    CLEF_SWITCH_OFF,
+} clef_switch_choice;
+
 #define CLEF_OPERAND_LIMIT 4
 
 /* Zero-initialised is a command line that says nothing. Texts are borrowed from the command line.
@@ -87,12 +101,14 @@ typedef struct clef_settings {
     bool wants_help;
 
     const char *output_directory;
-    const char *recipe; /* a name or a file */
-    unsigned group;     /* a clef_group_choice */
+    const char *recipe;      /* a name or a file */
+    const char *calibration; /* a file of requests */
+    unsigned group;          /* a clef_group_choice */
     bool may_replace;
 
-    const char *shape;  /* a name or a model directory */
-    const char *tokens; /* a list of numbers */
+    const char *shape;   /* a name or a model directory */
+    const char *tokens;  /* a list of numbers */
+    const char *patches; /* likewise */
     uint32_t layer_count;
     uint32_t sequence_count;
     uint32_t rows_per_step;
@@ -100,6 +116,26 @@ typedef struct clef_settings {
     unsigned bench_precision; /* a clef_bench_precision */
     unsigned report;          /* a clef_report_choice */
     bool wants_machine;
+
+    const char *host;
+    const char *port; /* a number: 0 is a value of its own */
+    clef_argument_list api_keys;
+    const char *api_key_file;
+    bool has_open_metrics;
+    const char *model_names; /* separated by commas */
+    bool has_strict_model;
+    unsigned warm_up; /* a clef_switch_choice */
+    bool has_fake_engine;
+    const char *log; /* a file or - */
+    bool logs_requests;
+    uint32_t body_byte_limit;
+    uint32_t connection_limit;
+    uint32_t queue_limit;
+    uint32_t queue_seconds;
+    uint32_t drain_seconds;
+    uint32_t head_seconds;
+    uint32_t body_seconds;
+    uint32_t idle_seconds;
 
     unsigned shell; /* a clef_shell_choice */
     bool wants_manual;

@@ -85,6 +85,15 @@ clef_status clef_answer_create(clef_record *record, const float *logits, double 
     return CLEF_OK;
 }
 
+clef_status clef_answer_repeat(const clef_answer *answer, clef_record *record,
+                               clef_answer **repeated, clef_error *error) {
+    *repeated = NULL;
+    if (!clef_record_equals(answer->record, record)) {
+        return clef_fail(error, CLEF_USAGE, "the answer is that of another computation");
+    }
+    return clef_answer_create(record, answer->logits, answer->latency_ms, repeated, error);
+}
+
 void clef_answer_close(clef_answer *answer) {
     if (answer == NULL) {
         return;

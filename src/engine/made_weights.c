@@ -39,6 +39,10 @@ static number_range choose_range(const clef_stored_tensor *tensor) {
     if (tensor->rank == 2) {
         return (number_range){0, sqrtf(3.0f / (float)tensor->shape[1])};
     }
+    if (tensor->rank == 5) { /* the embedding of patches: a matrix whose columns have a shape */
+        float columns = (float)(tensor->bytes / clef_dtype_bytes(tensor->dtype) / tensor->shape[0]);
+        return (number_range){0, sqrtf(3.0f / columns)};
+    }
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         if (ends_with(tensor->name, vectors[i].end)) {
             return vectors[i].range;

@@ -58,8 +58,9 @@ static clef_status make_network(clef_model *model, const clef_shape_options *opt
     clef_config config;
     clef_head_config head;
     bool has_head = false;
-    clef_status status = clef_named_shape_find(model->directory, options->layer_count, &config,
-                                               &head, &has_head, error);
+    clef_status status =
+        clef_named_shape_find(model->directory, options->layer_count, options->with_vision, &config,
+                              &head, &has_head, error);
     const clef_head_config *used_head = has_head ? &head : NULL;
     if (status == CLEF_OK) {
         status = plan_weights(model, &config, used_head, options->recipe, error);

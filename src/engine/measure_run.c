@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/system_memory.h"
+#include "engine/measure_vision.h"
 #include "engine/measure_work.h"
 #include "engine/schedule.h"
 #include "engine/session.h"
@@ -27,7 +28,8 @@ static const size_t option_counts[QUESTIONS] = {2, 4, 5};
 
 struct clef_measure {
     clef_model *model;
-    clef_network network; /* a shallow copy: the model's, with fewer layers */
+    clef_vision_measure *vision; /* when patches are measured; then nothing below is used */
+    clef_network network;        /* a shallow copy: the model's, with fewer layers */
     clef_backend *backend, *profiling;
     clef_profile profile;
     clef_workspace workspace;
@@ -52,6 +54,9 @@ static bool decides(const clef_measure *measure) {
 }
 
 clef_peak clef_measure_peak(const clef_measure *measure) {
+    if (measure->vision != NULL) {
+        return clef_vision_measure_peak(measure->vision);
+    }
     switch (measure->network.layers[0].down.arithmetic) {
     case CLEF_ARITHMETIC_F32:
         break;
@@ -196,6 +201,23 @@ static clef_status take_sequences(clef_measure *measure, clef_error *error) {
     return status;
 }
 
+/* Everything that steps of tokens need. */
+static clef_status take_steps(clef_measure *measure, const clef_measure_options *options,
+                              clef_error *error) {
+    measure->network = measure->model->network;
+    clef_status status = choose_sizes(measure, options, error);
+    if (status == CLEF_OK) {
+        status = require_memory(measure, error);
+    }
+    if (status == CLEF_OK) {
+        status = take_lists(measure, error);
+    }
+    if (status == CLEF_OK) {
+        status = take_backends(measure, error);
+    }
+    return status == CLEF_OK ? take_sequences(measure, error) : status;
+}
+
 clef_status clef_measure_create(clef_model *model, const clef_measure_options *options,
                                 clef_measure **out, clef_error *error) {
     clef_measure_options chosen = options == NULL ? (clef_measure_options){0} : *options;
@@ -208,21 +230,10 @@ clef_status clef_measure_create(clef_model *model, const clef_measure_options *o
         return clef_fail_memory(error, sizeof *measure, "a measurement");
     }
     measure->model = clef_model_share(model);
-    measure->network = model->network;
     clef_page_pool_init(&measure->pool, model->network.layout.page_floats);
-    clef_status status = choose_sizes(measure, &chosen, error);
-    if (status == CLEF_OK) {
-        status = require_memory(measure, error);
-    }
-    if (status == CLEF_OK) {
-        status = take_lists(measure, error);
-    }
-    if (status == CLEF_OK) {
-        status = take_backends(measure, error);
-    }
-    if (status == CLEF_OK) {
-        status = take_sequences(measure, error);
-    }
+    clef_status status = chosen.patch_count > 0
+                             ? clef_vision_measure_create(model, &chosen, &measure->vision, error)
+                             : take_steps(measure, &chosen, error);
     if (status != CLEF_OK) {
         clef_measure_close(measure);
         return status;
@@ -243,6 +254,7 @@ void clef_measure_close(clef_measure *measure) {
             clef_head_reading_release(&measure->readings[i]);
         }
     }
+    clef_vision_measure_destroy(measure->vision);
     clef_page_pool_release(&measure->pool);
     clef_workspace_release(&measure->workspace);
     clef_backend_destroy(measure->profiling);
@@ -377,6 +389,9 @@ clef_status clef_measure_run(clef_measure *measure, clef_measured *measured, cle
     clef_status status = CLEF_OK;
     clef_step step;
     size_t last_rows = 0;
+    if (measure->vision != NULL) {
+        return clef_vision_measure_run(measure->vision, measured, error);
+    }
     *measured =
         clef_measured_work(&measure->network, measure->sequence_count, measure->token_count);
     restart(measure);

@@ -51,6 +51,29 @@ clef_measured clef_measured_work(const clef_network *network, size_t sequences, 
     };
 }
 
+clef_measured clef_measured_vision_work(const clef_network *network, size_t patches) {
+    const clef_vision_config *c = &network->config.vision;
+    const clef_vision_weights *vision = &network->vision;
+    size_t cell = (size_t)c->spatial_merge_size * c->spatial_merge_size;
+    matrix_sum patch = {0}, merger = {0};
+    add_matrix(&patch, vision->patch.weight);
+    for (uint32_t i = 0; i < c->depth; i++) {
+        add_matrix(&patch, vision->blocks[i].qkv.weight);
+        add_matrix(&patch, vision->blocks[i].out.weight);
+        add_matrix(&patch, vision->blocks[i].expand.weight);
+        add_matrix(&patch, vision->blocks[i].contract.weight);
+    }
+    add_matrix(&merger, vision->merger_expand.weight);
+    add_matrix(&merger, vision->merger_contract.weight);
+    return (clef_measured){
+        .token_count = patches / cell,
+        .matrix_operations =
+            2 * (patch.weights * (double)patches + merger.weights * (double)(patches / cell)),
+        .attention_operations = 4.0 * c->hidden_size * c->depth * (double)patches * (double)patches,
+        .weight_bytes = patch.bytes + merger.bytes,
+    };
+}
+
 void clef_measured_split(clef_measured *measured, const clef_profile *profile) {
     static const struct {
         clef_profile_operation operation;
@@ -66,6 +89,9 @@ void clef_measured_split(clef_measured *measured, const clef_profile *profile) {
         {CLEF_PROFILE_store_rows, CLEF_PART_ATTENTION},
         {CLEF_PROFILE_attention, CLEF_PART_ATTENTION},
         {CLEF_PROFILE_sigmoid_gate, CLEF_PART_ATTENTION},
+        {CLEF_PROFILE_rotate, CLEF_PART_ATTENTION},
+        {CLEF_PROFILE_copy, CLEF_PART_ATTENTION},
+        {CLEF_PROFILE_attend_frames, CLEF_PART_ATTENTION},
     };
     uint64_t named = measured->part_ns[CLEF_PART_HEAD];
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {

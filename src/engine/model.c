@@ -230,6 +230,7 @@ void clef_model_describe(const clef_model *model, clef_model_facts *facts) {
         .head_decoder_layer_count = h->decoder_layer_count,
         .has_head = model->network.has_head,
         .has_vision = c->has_vision,
+        .vision_block_count = c->vision.depth,
         .has_tied_embeddings = c->has_tied_embeddings,
         .backbone_parameter_count = model->backbone_parameters,
         .head_parameter_count = model->head_parameters,

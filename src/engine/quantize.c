@@ -1,10 +1,14 @@
-/* Quantising a model: read the recipe, plan, write aside, read back, move into place. */
+/* Quantising a model: read the recipe, plan, measure inputs where records are given, write aside,
+ * read back, move into place. */
 #include "engine/quantize_job.h"
 
 #include "base/file.h"
+#include "base/json.h"
 #include "base/memory.h"
 #include "base/parallel.h"
 #include "weights/weight_files.h"
+
+#include <inttypes.h>
 
 #define DEFAULT_RECIPE     "int8"
 #define DEFAULT_FILE_BYTES UINT64_C(5000000000)
@@ -37,7 +41,7 @@ size_t clef_quantize_block_rows(const clef_quantize_item *item) {
 typedef struct row_work {
     const clef_quantize_job *job;
     const clef_quantize_item *item;
-    clef_quantize_row *run;
+    clef_quantize_run *run;
     const void *context;
     size_t first, end, rows_per_task;
     atomic_size_t bad_row; /* the first that is not good; SIZE_MAX: none */
@@ -49,28 +53,37 @@ static void note_bad_row(row_work *work, size_t row) {
     }
 }
 
-static void run_task(void *context, size_t task, unsigned worker) {
-    row_work *work = context;
+/* A few rows, widened and handed on. */
+static void run_rows(row_work *work, size_t first, size_t count, float *rows) {
     const clef_quantize_item *item = work->item;
     size_t columns = item->format.columns;
     size_t row_bytes = columns * clef_dtype_bytes(item->source->dtype);
-    float *source = work->job->rows + (size_t)worker * 2 * work->job->plan->widest;
-    size_t begin = work->first + task * work->rows_per_task;
-    size_t end = begin + work->rows_per_task;
-    for (size_t row = begin; row < end && row < work->end; row++) {
-        const char *stored = (const char *)item->source->data + row * row_bytes;
-        clef_widen(item->source->dtype, stored, columns, source);
-        if (!work->run(work->job, item, work->context, row, source,
-                       source + work->job->plan->widest)) {
-            note_bad_row(work, row);
-        }
+    const char *stored = (const char *)item->source->data + first * row_bytes;
+    clef_widen(item->source->dtype, stored, count * columns, rows);
+    size_t good = work->run(work->job, item, work->context, first, count, rows,
+                            rows + CLEF_QUANTIZE_RUN * work->job->plan->widest);
+    if (good < count) {
+        note_bad_row(work, first + good);
+    }
+}
+
+static void run_task(void *context, size_t task, unsigned worker) {
+    row_work *work = context;
+    float *rows = work->job->rows + worker * work->job->row_floats;
+    size_t row = work->first + task * work->rows_per_task;
+    size_t end = row + work->rows_per_task < work->end ? row + work->rows_per_task : work->end;
+    while (row < end) {
+        size_t count = end - row < CLEF_QUANTIZE_RUN ? end - row : CLEF_QUANTIZE_RUN;
+        run_rows(work, row, count, rows);
+        row += count;
     }
 }
 
 size_t clef_quantize_job_rows(const clef_quantize_job *job, const clef_quantize_item *item,
-                              size_t first, size_t count, clef_quantize_row *run,
+                              size_t first, size_t count, clef_quantize_run *run,
                               const void *context) {
-    size_t rows_per_task = ELEMENTS_PER_TASK / item->format.columns + 1;
+    size_t runs_per_task = ELEMENTS_PER_TASK / (item->format.columns * CLEF_QUANTIZE_RUN) + 1;
+    size_t rows_per_task = runs_per_task * CLEF_QUANTIZE_RUN;
     row_work work = {.job = job,
                      .item = item,
                      .run = run,
@@ -118,8 +131,10 @@ static clef_status make_scratch(clef_quantize_job *job) {
         block_bytes = bytes > block_bytes ? bytes : block_bytes;
         scale_count = scales > scale_count ? scales : scale_count;
     }
-    size_t row_count = 2 * (size_t)job->thread_count;
-    job->rows = clef_allocate_aligned(row_count * job->plan->widest, sizeof *job->rows);
+    size_t widest = job->plan->widest;
+    size_t measured = clef_repack_measured_scratch(widest);
+    job->row_floats = CLEF_QUANTIZE_RUN * widest + (measured > widest ? measured : widest);
+    job->rows = clef_allocate_aligned(job->thread_count * job->row_floats, sizeof *job->rows);
     job->block = clef_allocate_aligned(block_bytes, 1);
     job->scales = clef_allocate_aligned(scale_count, sizeof *job->scales);
     if (job->rows == NULL || job->block == NULL || job->scales == NULL) {
@@ -128,19 +143,39 @@ static clef_status make_scratch(clef_quantize_job *job) {
     return CLEF_OK;
 }
 
+/* {"source":…,"requests":n,"tokens":n}; nothing when nothing is measured. */
+static void describe_calibration(const clef_quantize_job *job, clef_buffer *out) {
+    const char *source = job->options->calibration_source;
+    if (job->inputs != NULL) {
+        clef_buffer_append_string(out, "{\"source\":");
+        clef_json_write_string(out, clef_text_of(source == NULL ? "" : source));
+        clef_buffer_append_format(out, ",\"requests\":%zu,\"tokens\":%" PRIu64 "}",
+                                  job->options->calibration_record_count,
+                                  clef_quantize_inputs_tokens(job->inputs));
+    }
+}
+
 static clef_status write_weights(clef_quantize_job *job, const clef_recipe *recipe) {
     clef_buffer text = {0};
+    clef_buffer calibration = {0};
     clef_recipe_write(recipe, &text);
+    describe_calibration(job, &calibration);
     clef_status status = clef_buffer_check(&text, "the recipe", job->error);
+    if (status == CLEF_OK) {
+        status = clef_buffer_check(&calibration, "the source of the calibration", job->error);
+    }
     if (status == CLEF_OK) {
         const clef_header_note notes[] = {
             {CLEF_TEXT("format"), CLEF_TEXT("pt")},
             {CLEF_TEXT("clef_version"), clef_text_of(clef_version())},
             {CLEF_TEXT("clef_recipe"), clef_buffer_text(&text)},
+            {CLEF_TEXT("clef_calibration"), clef_buffer_text(&calibration)},
         };
-        status = clef_quantize_write(job, notes, sizeof notes / sizeof *notes);
+        size_t count = sizeof notes / sizeof *notes;
+        status = clef_quantize_write(job, notes, job->inputs == NULL ? count - 1 : count);
     }
     clef_buffer_release(&text);
+    clef_buffer_release(&calibration);
     return status;
 }
 
@@ -170,6 +205,29 @@ static clef_status run_job(clef_quantize_job *job, clef_model *model, const clef
     return status;
 }
 
+/* Gets ready to measure, and counts what that adds to the work: each layer up to the last one with
+ * a matrix that is measured. */
+static clef_status begin_measuring(clef_quantize_job *job, clef_model *model) {
+    const clef_quantize_options *options = job->options;
+    if (options->calibration_record_count == 0) {
+        return CLEF_OK;
+    }
+    uint64_t layers = 0;
+    for (size_t i = 0; i < job->plan->item_count; i++) {
+        const clef_quantize_item *item = &job->plan->items[i];
+        if (item->input != CLEF_LAYER_INPUT_NONE && item->layer >= layers) {
+            layers = item->layer + 1;
+        }
+    }
+    clef_status status =
+        clef_quantize_inputs_create(model, options->calibration_records,
+                                    options->calibration_record_count, &job->inputs, job->error);
+    if (status == CLEF_OK) {
+        job->total_bytes += layers * clef_quantize_inputs_bytes(job->inputs);
+    }
+    return status;
+}
+
 static clef_status quantize_model(clef_model *model, const char *output,
                                   const clef_quantize_options *options, clef_error *error) {
     clef_recipe recipe;
@@ -188,7 +246,11 @@ static clef_status quantize_model(clef_model *model, const char *output,
                                  .thread_count = model->runtime->thread_count,
                                  .total_bytes = 2 * plan.source_bytes,
                                  .error = error};
-        status = run_job(&job, model, &recipe);
+        status = begin_measuring(&job, model);
+        if (status == CLEF_OK) {
+            status = run_job(&job, model, &recipe);
+        }
+        clef_quantize_inputs_destroy(job.inputs);
     }
     clef_quantize_plan_release(&plan);
     clef_recipe_release(&recipe);

@@ -136,6 +136,8 @@ static clef_status add_item(planner *work, const clef_stored_tensor *source) {
         add_kept(work, item, place);
         return CLEF_OK;
     }
+    plan->items[item].input = clef_layer_input_of(demand);
+    plan->items[item].layer = demand->layer < 0 ? 0 : (uint32_t)demand->layer;
     size_t columns = plan->items[item].format.columns;
     plan->widest = columns > plan->widest ? columns : plan->widest;
     return add_quantised(work, item, place);

@@ -3,15 +3,17 @@
 #ifndef CLEF_ENGINE_QUANTIZE_PLAN_H
 #define CLEF_ENGINE_QUANTIZE_PLAN_H
 
-#include "engine/handles.h"
+#include "engine/quantize_inputs.h"
 #include "model/recipe.h"
 #include "weights/safetensors_header.h"
 
 /* One tensor of the source. */
 typedef struct clef_quantize_item {
     const clef_stored_tensor *source;
-    clef_weight format;    /* of the result, without data; group 0: stays as it is */
-    size_t values, scales; /* its parts; scales only when the group is not 0 */
+    clef_weight format;     /* of the result, without data; group 0: stays as it is */
+    size_t values, scales;  /* its parts; scales only when the group is not 0 */
+    clef_layer_input input; /* what it reads, when quantised and of a layer */
+    uint32_t layer;
 } clef_quantize_item;
 
 /* One file of weights. */

@@ -21,13 +21,19 @@ static clef_status fail_tensor(const clef_quantize_job *job, const clef_quantize
     return CLEF_VERIFY_FAILED;
 }
 
-static bool check_row(const clef_quantize_job *job, const clef_quantize_item *item,
-                      const void *context, size_t row, const float *source, float *scratch) {
+/* clef_quantize_run */
+static size_t check_rows(const clef_quantize_job *job, const clef_quantize_item *item,
+                         const void *context, size_t first, size_t count, const float *source,
+                         float *scratch) {
     const clef_weight *written = context;
-    size_t column;
-    (void)job;
-    (void)item;
-    return clef_repack_check(*written, row, source, scratch, &column);
+    clef_repack_rounding rounding =
+        clef_quantize_is_measured(job, item) ? CLEF_REPACK_EITHER : CLEF_REPACK_NEAREST;
+    size_t good = 0, column;
+    while (good < count && clef_repack_check(*written, rounding, first + good,
+                                             source + good * written->columns, scratch, &column)) {
+        good++;
+    }
+    return good;
 }
 
 static clef_status check_quantised(clef_quantize_job *job, const clef_quantize_item *item,
@@ -40,7 +46,7 @@ static clef_status check_quantised(clef_quantize_job *job, const clef_quantize_i
     clef_status status = CLEF_OK;
     for (size_t first = 0; first < written.rows && status == CLEF_OK; first += block_rows) {
         size_t count = written.rows - first < block_rows ? written.rows - first : block_rows;
-        size_t bad = clef_quantize_job_rows(job, item, first, count, check_row, &written);
+        size_t bad = clef_quantize_job_rows(job, item, first, count, check_rows, &written);
         if (bad != SIZE_MAX) {
             return fail_tensor(job, item, "row", bad);
         }

@@ -7,22 +7,36 @@
 #include "weights/safetensors_writer.h"
 #include "weights/weight_files.h"
 
-/* Where the rows of a block go. */
+/* Where the rows of a block go, and what weighs their rounding. */
 typedef struct block {
     size_t first; /* row */
     unsigned char *values;
     float *scales;
+    const clef_input_sums *sums; /* NULL: nothing does */
 } block;
 
-static bool repack_row(const clef_quantize_job *job, const clef_quantize_item *item,
-                       const void *context, size_t row, const float *source, float *scratch) {
+/* clef_quantize_run */
+static size_t repack_rows(const clef_quantize_job *job, const clef_quantize_item *item,
+                          const void *context, size_t first, size_t count, const float *source,
+                          float *scratch) {
     (void)job;
-    (void)scratch;
     const block *into = context;
-    size_t index = row - into->first;
-    return clef_repack_row(item->format, source,
-                           into->values + index * clef_weight_row_bytes(item->format),
-                           into->scales + index * clef_weight_groups(item->format));
+    size_t index = first - into->first;
+    size_t row_bytes = clef_weight_row_bytes(item->format);
+    size_t groups = clef_weight_groups(item->format);
+    unsigned char *values = into->values + index * row_bytes;
+    float *scales = into->scales + index * groups;
+    const float *importance = into->sums == NULL ? NULL : into->sums->importance;
+    for (size_t i = 0; i < count; i++) {
+        if (!clef_repack_row(item->format, source + i * item->format.columns, importance,
+                             values + i * row_bytes, scales + i * groups)) {
+            return i;
+        }
+    }
+    if (into->sums != NULL) {
+        clef_repack_measured(item->format, into->sums, source, count, values, scales, scratch);
+    }
+    return count;
 }
 
 static clef_safetensors_writer *writer_of(const clef_quantize_job *job,
@@ -44,17 +58,38 @@ static clef_status fail_value(clef_quantize_job *job, const clef_quantize_item *
                               (int)item->source->name.length, item->source->name.bytes, row);
 }
 
+/* clef_inputs_progress */
+static clef_status advance(void *context, uint64_t bytes) {
+    return clef_quantize_job_advance(context, bytes);
+}
+
+/* *sums stays NULL for an item whose inputs are not measured. */
+static clef_status measure(clef_quantize_job *job, const clef_quantize_item *item,
+                           const clef_input_sums **sums) {
+    *sums = NULL;
+    if (!clef_quantize_is_measured(job, item)) {
+        return CLEF_OK;
+    }
+    clef_status status =
+        clef_quantize_inputs_measure(job->inputs, item->layer, advance, job, job->error);
+    if (status == CLEF_OK) {
+        *sums = clef_quantize_inputs_find(job->inputs, item->input);
+    }
+    return status;
+}
+
 static clef_status write_quantised(clef_quantize_job *job, clef_safetensors_writer *writers,
                                    const clef_quantize_item *item) {
     size_t rows = item->format.rows;
     size_t row_bytes = clef_weight_row_bytes(item->format);
     size_t scale_bytes = clef_weight_groups(item->format) * sizeof(float);
     size_t block_rows = clef_quantize_block_rows(item);
-    clef_status status = CLEF_OK;
+    const clef_input_sums *sums;
+    clef_status status = measure(job, item, &sums);
     for (size_t first = 0; first < rows && status == CLEF_OK; first += block_rows) {
         size_t count = rows - first < block_rows ? rows - first : block_rows;
-        block into = {first, job->block, job->scales};
-        size_t bad = clef_quantize_job_rows(job, item, first, count, repack_row, &into);
+        block into = {first, job->block, job->scales, sums};
+        size_t bad = clef_quantize_job_rows(job, item, first, count, repack_rows, &into);
         if (bad != SIZE_MAX) {
             return fail_value(job, item, bad);
         }

@@ -83,7 +83,15 @@ static clef_status encode(clef_record *record, clef_text body, const clef_record
         status = clef_prompt_encode(record->model->tokenizer, record->request, &chosen,
                                     &record->arena, &record->prompt, error);
     }
-    return status == CLEF_OK ? make_task(record, error) : status;
+    if (status != CLEF_OK) {
+        return status;
+    }
+    /* Handed out by clef_record_model, so it ends in NUL. */
+    record->request->model = clef_arena_copy(&record->arena, record->request->model);
+    if (record->request->model.bytes == NULL) {
+        return clef_fail_memory(error, sizeof *record, "the name of a model");
+    }
+    return make_task(record, error);
 }
 
 clef_status clef_record_encode(clef_model *model, const char *body, size_t body_bytes,
@@ -131,6 +139,25 @@ uint32_t clef_record_token_count(const clef_record *record) {
 
 const uint32_t *clef_record_tokens(const clef_record *record) {
     return record->prompt.tokens.ids;
+}
+
+const char *clef_record_model(const clef_record *record, size_t *bytes) {
+    *bytes = record->request->model.length;
+    return record->request->model.bytes;
+}
+
+bool clef_record_equals(const clef_record *a, const clef_record *b) {
+    const clef_head_task *x = &a->task;
+    const clef_head_task *y = &b->task;
+    return a->model == b->model && x->token_count == y->token_count &&
+           x->question_count == y->question_count && x->option_total == y->option_total &&
+           memcmp(x->tokens, y->tokens, x->token_count * sizeof *x->tokens) == 0 &&
+           memcmp(x->types, y->types, x->question_count) == 0 &&
+           memcmp(x->option_counts, y->option_counts,
+                  x->question_count * sizeof *x->option_counts) == 0 &&
+           memcmp(x->question_spans, y->question_spans,
+                  x->question_count * sizeof *x->question_spans) == 0 &&
+           memcmp(x->option_spans, y->option_spans, x->option_total * sizeof *x->option_spans) == 0;
 }
 
 clef_status clef_record_json(const clef_record *record, char **json, size_t *bytes,

@@ -6,7 +6,9 @@
 #include "base/memory.h"
 #include "base/system_memory.h"
 #include "engine/handles.h"
+#include "engine/made_answers.h"
 #include "engine/schedule.h"
+#include "model/media_positions.h"
 #include "state/sequence.h"
 
 #include <stdio.h>
@@ -45,6 +47,8 @@ struct clef_session {
     job **running;                /* [slice_limit], who owns each slice */
     clef_span_part *parts;        /* [row_limit + slice_limit] */
     size_t *remaining, *shares;   /* [slice_limit] */
+    uint64_t step_count, computed_tokens;
+    bool has_made_answers;
 };
 
 size_t clef_session_rows(uint32_t rows_per_step) {
@@ -84,9 +88,24 @@ static clef_status check_memory(const clef_model *model, size_t rows, clef_error
     return clef_system_memory_require(needed, what, error);
 }
 
+/* A session that only queues and answers: it needs no weights and no scratch. */
+static clef_status create_made(clef_model *model, clef_session **out, clef_error *error) {
+    clef_session *session = clef_allocate(1, sizeof *session);
+    if (session == NULL) {
+        return clef_fail_memory(error, sizeof *session, "a session");
+    }
+    session->model = clef_model_share(model);
+    session->has_made_answers = true;
+    *out = session;
+    return CLEF_OK;
+}
+
 clef_status clef_session_create(clef_model *model, const clef_session_options *options,
                                 clef_session **out, clef_error *error) {
     *out = NULL;
+    if (options != NULL && options->made_answers) {
+        return create_made(model, out, error);
+    }
     uint32_t rows = options == NULL ? 0 : options->rows_per_step;
     if (rows > CLEF_SESSION_ROW_LIMIT) {
         return clef_fail(error, CLEF_USAGE, "%u rows in a step, over the limit of %d", rows,
@@ -224,6 +243,33 @@ static void finish_job(clef_session *session, job *done, clef_status status, cle
     callback(context, status, answer, error);
 }
 
+bool clef_session_cancel(clef_session *session, const void *context) {
+    for (job *of = session->first; of != NULL; of = of->next) {
+        if (of->context == context) {
+            clef_error error = {0};
+            clef_status status = clef_fail(&error, CLEF_CANCELLED, "the record was cancelled");
+            finish_job(session, of, status, NULL, &error);
+            return true;
+        }
+    }
+    return false;
+}
+
+void clef_session_describe(const clef_session *session, clef_session_statistics *statistics) {
+    uint64_t running = 0;
+    for (const job *of = session->first; of != NULL; of = of->next) {
+        running += of->sequence != NULL;
+    }
+    const clef_network *network = &session->model->network;
+    *statistics = (clef_session_statistics){
+        .pending_records = session->job_count,
+        .running_records = running,
+        .steps = session->step_count,
+        .computed_tokens = session->computed_tokens,
+        .state_bytes = session->state_bytes,
+        .scratch_bytes = clef_workspace_floats(network, session->row_limit) * sizeof(float)};
+}
+
 /* ---- a step ---- */
 
 /* Whether a record that has not begun may take the state it needs: the whole of it at once, so that
@@ -272,12 +318,7 @@ static void add_slice(clef_session *session, job *of, size_t slice, size_t row, 
 
 void clef_session_fill_positions(clef_slices slices, size_t rows, int32_t *positions) {
     for (size_t s = 0; s < slices.count; s++) {
-        const clef_slice *slice = &slices.items[s];
-        for (size_t i = 0; i < slice->count; i++) {
-            for (size_t axis = 0; axis < 3; axis++) {
-                positions[axis * rows + slice->row + i] = (int32_t)(slice->position + i);
-            }
-        }
+        clef_positions_fill(NULL, &slices.items[s], rows, positions);
     }
 }
 
@@ -320,28 +361,57 @@ static size_t form_step(clef_session *session, size_t *rows) {
     return slices;
 }
 
+/* The answer from logits that were computed, or the failure to compute them. Releases the logits.
+ */
+static void answer_from(clef_session *session, job *of, float *logits, clef_status status,
+                        clef_error *error) {
+    clef_answer *answer = NULL;
+    if (status == CLEF_OK) {
+        double latency_ms = (double)(clef_clock_ns() - of->started_ns) / 1e6;
+        status = clef_answer_create(of->record, logits, latency_ms, &answer, error);
+    }
+    clef_release(logits);
+    finish_job(session, of, status, answer, error);
+}
+
 /* The head's turn: all tokens of the record have been read. */
 static void answer_job(clef_session *session, job *of) {
     clef_error error = {0};
-    clef_answer *answer = NULL;
     size_t options = of->record->task.option_total;
     float *logits = clef_allocate(options, sizeof *logits);
     clef_status status =
         logits == NULL ? clef_fail_memory(&error, options * sizeof *logits, "logits")
                        : clef_head_decide(&session->model->network, session->backend, &of->reading,
                                           of->sequence->pages, NULL, logits, &error);
-    if (status == CLEF_OK) {
-        double latency_ms = (double)(clef_clock_ns() - of->started_ns) / 1e6;
-        status = clef_answer_create(of->record, logits, latency_ms, &answer, &error);
+    answer_from(session, of, logits, status, &error);
+}
+
+/* Answers everything that is queued, without a model. */
+static void answer_made(clef_session *session) {
+    while (session->first != NULL) {
+        job *of = session->first;
+        clef_error error = {0};
+        size_t options = of->record->task.option_total;
+        float *logits = clef_allocate(options, sizeof *logits);
+        clef_status status = CLEF_OK;
+        of->started_ns = clef_clock_ns();
+        if (logits == NULL) {
+            status = clef_fail_memory(&error, options * sizeof *logits, "logits");
+        } else {
+            clef_made_answers_fill(of->record, logits);
+        }
+        answer_from(session, of, logits, status, &error);
     }
-    clef_release(logits);
-    finish_job(session, of, status, answer, &error);
+    session->step_count++;
 }
 
 clef_status clef_session_step(clef_session *session, size_t *pending, clef_error *error) {
     (void)error;
-    size_t rows;
-    size_t slices = form_step(session, &rows);
+    if (session->has_made_answers) {
+        answer_made(session);
+    }
+    size_t rows = 0;
+    size_t slices = session->has_made_answers ? 0 : form_step(session, &rows);
     if (slices > 0) {
         clef_pass pass = {.network = &session->model->network,
                           .backend = session->backend,
@@ -352,6 +422,8 @@ clef_status clef_session_step(clef_session *session, size_t *pending, clef_error
                                    .slices = {session->slices, slices}}};
         clef_decoder_run(&pass);
         clef_head_observe(&pass, session->readings, session->parts);
+        session->step_count++;
+        session->computed_tokens += rows;
     }
     for (size_t s = 0; s < slices; s++) {
         job *of = session->running[s];

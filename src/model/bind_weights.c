@@ -8,6 +8,8 @@
 
 #include <stdio.h>
 
+#define VISION_ROTARY_THETA 10000.0 /* in no file */
+
 typedef struct binder {
     const clef_weight_store *store;
     clef_network *network;
@@ -44,13 +46,17 @@ static void bind_scales(binder *bind, const char *local, clef_weight *weight) {
     }
 }
 
-/* A view of a matrix as stored. 4-bit rows pack two columns into a byte. */
+/* A view of a matrix as stored; further dimensions count as columns. 4-bit rows pack two columns
+ * into a byte. */
 static clef_weight matrix(binder *bind, const char *local) {
     const clef_stored_tensor *tensor = find(bind, local);
     if (tensor == NULL) {
         return (clef_weight){0};
     }
-    size_t columns = (size_t)tensor->shape[1];
+    size_t columns = 1;
+    for (unsigned i = 1; i < tensor->rank; i++) {
+        columns *= (size_t)tensor->shape[i];
+    }
     clef_weight weight = {.data = tensor->data,
                           .dtype = tensor->dtype,
                           .rows = (size_t)tensor->shape[0],
@@ -143,8 +149,6 @@ static void bind_backbone(binder *bind, clef_arithmetic arithmetic) {
     }
 }
 
-/* ---- joint head ---- */
-
 /* "PREFIX.weight" and "PREFIX.bias" of what `prefix` names. */
 static clef_layer_norm_weights layer_norm(binder *bind, const char *weight, const char *bias) {
     return (clef_layer_norm_weights){vector(bind, weight), vector(bind, bias)};
@@ -156,6 +160,44 @@ static clef_affine affine(binder *bind, const char *weight, const char *bias) {
 
 #define NORM(prefix)   layer_norm(bind, prefix ".weight", prefix ".bias")
 #define AFFINE(prefix) affine(bind, prefix ".weight", prefix ".bias")
+
+/* ---- vision tower ---- */
+
+static void bind_vision_block(binder *bind, clef_vision_block_weights *block) {
+    block->norm1 = NORM("norm1");
+    block->norm2 = NORM("norm2");
+    block->qkv = AFFINE("attn.qkv");
+    block->out = AFFINE("attn.proj");
+    block->expand = AFFINE("mlp.linear_fc1");
+    block->contract = AFFINE("mlp.linear_fc2");
+}
+
+static void bind_vision(binder *bind, clef_arithmetic arithmetic) {
+    const clef_vision_config *config = &bind->network->config.vision;
+    clef_vision_weights *vision = &bind->network->vision;
+    size_t quarter = config->hidden_size / config->head_count / 4;
+    bind->arithmetic = arithmetic;
+    bind->part = CLEF_TENSOR_PART_VISION;
+    bind->layer = -1;
+    vision->patch = AFFINE("patch_embed.proj");
+    vision->positions = matrix(bind, "pos_embed.weight");
+    vision->merger_norm = NORM("merger.norm");
+    vision->merger_expand = AFFINE("merger.linear_fc1");
+    vision->merger_contract = AFFINE("merger.linear_fc2");
+    vision->blocks = allocate(bind, config->depth, sizeof *vision->blocks);
+    vision->rotary_frequencies = allocate(bind, quarter, sizeof(float));
+    if (vision->rotary_frequencies != NULL) {
+        clef_rotary_frequencies(VISION_ROTARY_THETA, quarter, vision->rotary_frequencies);
+    }
+    bind->part = CLEF_TENSOR_PART_VISION_BLOCK;
+    for (uint32_t i = 0; bind->status == CLEF_OK && i < config->depth; i++) {
+        bind->layer = (int32_t)i;
+        bind_vision_block(bind, &vision->blocks[i]);
+    }
+}
+
+/* ---- joint head ---- */
+
 #define ATTENTION(prefix)                                                                          \
     (clef_head_attention_weights) {                                                                \
         affine(bind, prefix ".in_proj_weight", prefix ".in_proj_bias"), AFFINE(prefix ".out_proj") \
@@ -246,6 +288,9 @@ clef_status clef_network_bind(clef_config *config, const clef_head_config *head,
     }
     binder bind = {.store = backbone, .network = network, .error = error};
     bind_backbone(&bind, arithmetic);
+    if (network->config.has_vision) {
+        bind_vision(&bind, arithmetic);
+    }
     if (head != NULL) {
         bind.store = head_store;
         bind_head(&bind);
@@ -264,9 +309,14 @@ clef_status clef_network_bind(clef_config *config, const clef_head_config *head,
 
 size_t clef_network_widest_input(const clef_network *network) {
     const clef_config *c = &network->config;
-    size_t widths[] = {c->hidden_size, c->intermediate_size,
+    const clef_vision_weights *vision = &network->vision; /* zero without one */
+    size_t widths[] = {c->hidden_size,
+                       c->intermediate_size,
                        (size_t)c->attention_head_count * c->head_size,
-                       (size_t)c->delta_value_head_count * c->delta_value_size};
+                       (size_t)c->delta_value_head_count * c->delta_value_size,
+                       c->vision.intermediate_size,
+                       vision->patch.weight.columns,
+                       vision->merger_expand.weight.columns};
     size_t widest = 0;
     for (size_t i = 0; i < sizeof widths / sizeof *widths; i++) {
         widest = widths[i] > widest ? widths[i] : widest;

@@ -40,6 +40,27 @@ void clef_decoder_layer(const clef_pass *pass, size_t layer) {
     clef_trace_matrix(pass->trace, "layers", (int)layer, "output", hidden);
 }
 
+/* Rows of a slice that lie in runs of features take those in place of embeddings. */
+static void place_features(const clef_pass *pass, const clef_slice *slice,
+                           const clef_features *features) {
+    const clef_operations *op = pass->backend->operations;
+    size_t end = slice->position + slice->count;
+    size_t first = 0; /* feature row of the run's first token */
+    for (size_t i = 0; i < features->run_count; first += features->runs[i++].count) {
+        const clef_feature_run *run = &features->runs[i];
+        size_t from = run->position > slice->position ? run->position : slice->position;
+        size_t to = run->position + run->count < end ? run->position + run->count : end;
+        if (from < to) {
+            size_t row = slice->row + from - slice->position;
+            op->copy(
+                pass->backend,
+                clef_matrix_heads(
+                    clef_matrix_rows(features->rows, first + from - run->position, to - from), 1),
+                clef_matrix_heads(clef_matrix_rows(pass->workspace->hidden, row, to - from), 1));
+        }
+    }
+}
+
 void clef_decoder_run(const clef_pass *pass) {
     const clef_operations *op = pass->backend->operations;
     const clef_network *network = pass->network;
@@ -47,6 +68,11 @@ void clef_decoder_run(const clef_pass *pass) {
     clef_matrix normed = clef_matrix_rows(pass->workspace->normed, 0, pass->step.rows);
 
     op->embed(pass->backend, network->embedding, pass->step.tokens, hidden);
+    for (size_t s = 0; pass->step.features != NULL && s < pass->step.slices.count; s++) {
+        if (pass->step.features[s] != NULL) {
+            place_features(pass, &pass->step.slices.items[s], pass->step.features[s]);
+        }
+    }
     clef_trace_matrix(pass->trace, "", -1, "embeddings", hidden);
     clef_decoder_begin(pass);
     for (size_t layer = 0; layer < network->config.layer_count; layer++) {

@@ -5,12 +5,26 @@
 #include "model/trace.h"
 #include "model/workspace.h"
 
+/* Consecutive tokens of a sequence whose embeddings are replaced. */
+typedef struct clef_feature_run {
+    size_t position; /* of the first in its sequence */
+    size_t count;
+} clef_feature_run;
+
+/* Feature rows of a sequence's pictures and videos (vision_tower.h), in the order of their runs. */
+typedef struct clef_features {
+    const clef_feature_run *runs; /* [run_count], upward */
+    size_t run_count;
+    clef_matrix rows; /* [Σ count, H] */
+} clef_features;
+
 /* Rows of a step stand slice behind slice, without gaps. */
 typedef struct clef_step {
     size_t rows;              /* at most workspace->row_limit */
     const uint32_t *tokens;   /* [rows] */
     const int32_t *positions; /* [3, rows]: time, height, width; equal for text */
     clef_slices slices;
+    const clef_features *const *features; /* [slices.count], NULL: none; or NULL: text alone */
 } clef_step;
 
 /* Everything a block needs to compute one step. */

@@ -13,5 +13,6 @@ void clef_feed_forward_run(const clef_pass *pass, size_t layer, clef_matrix x, c
     op->linear(pass->backend, x, weights->gate, NULL, gate);
     op->linear(pass->backend, x, weights->up, NULL, up);
     op->swiglu(pass->backend, gate, up);
+    clef_trace_matrix(pass->trace, "layers", (int)layer, "mlp.swiglu", gate);
     op->linear(pass->backend, gate, weights->down, NULL, out);
 }

@@ -12,12 +12,13 @@ typedef struct named_shape {
     uint32_t hidden_size, layer_count, intermediate_size;
     uint32_t attention_head_count, key_value_head_count, delta_value_head_count;
     bool has_tied_embeddings, has_head;
+    uint32_t vision_depth, vision_hidden_size, vision_head_count, vision_intermediate_size;
 } named_shape;
 
 static const named_shape shapes[] = {
-    {"qwen3.5-0.8b", 1024, 24, 3584, 8, 2, 16, true, false},
-    {"clef-flash", 4096, 32, 12288, 16, 4, 32, false, true},
-    {"clef", 5120, 64, 17408, 24, 4, 48, false, true},
+    {"qwen3.5-0.8b", 1024, 24, 3584, 8, 2, 16, true, false, 12, 768, 12, 3072},
+    {"clef-flash", 4096, 32, 12288, 16, 4, 32, false, true, 27, 1152, 16, 4304},
+    {"clef", 5120, 64, 17408, 24, 4, 48, false, true, 27, 1152, 16, 4304},
 };
 
 #define SHAPE_COUNT (sizeof shapes / sizeof *shapes)
@@ -63,8 +64,25 @@ static clef_config make_config(const named_shape *shape) {
     };
 }
 
-clef_status clef_named_shape_find(const char *name, uint32_t layer_count, clef_config *config,
-                                  clef_head_config *head, bool *has_head, clef_error *error) {
+static clef_vision_config make_vision(const named_shape *shape) {
+    return (clef_vision_config){
+        .depth = shape->vision_depth,
+        .hidden_size = shape->vision_hidden_size,
+        .head_count = shape->vision_head_count,
+        .intermediate_size = shape->vision_intermediate_size,
+        .patch_size = 16,
+        .temporal_patch_size = 2,
+        .spatial_merge_size = 2,
+        .position_count = 2304,
+        .position_side = 48,
+        .in_channels = 3,
+        .out_hidden_size = shape->hidden_size,
+    };
+}
+
+clef_status clef_named_shape_find(const char *name, uint32_t layer_count, bool with_vision,
+                                  clef_config *config, clef_head_config *head, bool *has_head,
+                                  clef_error *error) {
     const named_shape *shape = find_shape(name);
     *config = (clef_config){0};
     if (shape == NULL) {
@@ -85,6 +103,10 @@ clef_status clef_named_shape_find(const char *name, uint32_t layer_count, clef_c
     for (uint32_t i = 0; i < config->layer_count; i++) {
         config->is_full_attention[i] = (i + 1) % FULL_ATTENTION_INTERVAL == 0;
         config->full_attention_layer_count += config->is_full_attention[i];
+    }
+    config->has_vision = with_vision;
+    if (with_vision) {
+        config->vision = make_vision(shape);
     }
     *has_head = shape->has_head;
     *head = (clef_head_config){.hidden_size = shape->hidden_size,

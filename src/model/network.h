@@ -84,6 +84,25 @@ typedef struct clef_head_weights {
     float prior_logit_scale, joint_logit_scale, residual_gate;
 } clef_head_weights;
 
+/* One block of the vision tower: V its width, F its feed-forward width. */
+typedef struct clef_vision_block_weights {
+    clef_layer_norm_weights norm1, norm2; /* [V] */
+    clef_affine qkv;                      /* [3·V, V]: rows of query, key, value */
+    clef_affine out;                      /* [V, V] */
+    clef_affine expand;                   /* [F, V] */
+    clef_affine contract;                 /* [V, F] */
+} clef_vision_block_weights;
+
+typedef struct clef_vision_weights {
+    clef_affine patch;                   /* [V, P], P values of a patch */
+    clef_weight positions;               /* [side·side, V] */
+    clef_vision_block_weights *blocks;   /* [depth] */
+    clef_layer_norm_weights merger_norm; /* [V] */
+    clef_affine merger_expand;           /* [M·V, M·V], M patches of a merged cell */
+    clef_affine merger_contract;         /* [H, M·V] */
+    float *rotary_frequencies;           /* [head size / 4] */
+} clef_vision_weights;
+
 typedef struct clef_network {
     clef_config config;
     clef_head_config head_config;
@@ -93,19 +112,20 @@ typedef struct clef_network {
     const float *norm;          /* [H] */
     clef_layer_weights *layers; /* [layer_count] */
     clef_head_weights head;     /* when has_head */
+    clef_vision_weights vision; /* when config.has_vision */
     float *rotary_frequencies;  /* [rotary_size / 2] */
     clef_state_layout layout;
     clef_arena arena; /* holds layers, vectors, frequencies */
 } clef_network;
 
-/* Most columns that one product of the backbone takes in: what clef_operations.reserve must hold.
- */
+/* Most columns that one product of backbone or vision tower takes in: what clef_operations.reserve
+ * must hold. */
 size_t clef_network_widest_input(const clef_network *network);
 
 /* Binds tensors that clef_tensor_demands_check has passed. `arithmetic` is that of the backbone's
- * unquantised matrices; the head always computes in fp32, quantised matrices in int8. Takes over
- * config (the caller's becomes zero); head NULL: no head. The stores must outlive the network.
- * CLEF_OUT_OF_MEMORY. */
+ * and the tower's unquantised matrices; the head always computes in fp32, quantised matrices in
+ * int8. Takes over config (the caller's becomes zero); head NULL: no head. The stores must outlive
+ * the network. CLEF_OUT_OF_MEMORY. */
 clef_status clef_network_bind(clef_config *config, const clef_head_config *head,
                               const clef_weight_store *backbone,
                               const clef_weight_store *head_store, clef_arithmetic arithmetic,

@@ -1,9 +1,12 @@
 /* Reading of vision_config: sizes by table, then how they must fit together. */
 #include "model/vision_config.h"
 
+#include "backend/backend.h"
+
 #include <stdio.h>
 
-#define SIDE_LIMIT 1024u /* of a patch, a merged cell, and in frames */
+#define SIDE_LIMIT  1024u /* of a patch, and in frames */
+#define MERGE_LIMIT 8u    /* of a merged cell, which must fit into one block of CLEF_GRID rows */
 
 static const clef_size_field size_fields[] = {
     {"depth", offsetof(clef_vision_config, depth), CLEF_CONFIG_LAYER_LIMIT},
@@ -12,7 +15,7 @@ static const clef_size_field size_fields[] = {
     {"intermediate_size", offsetof(clef_vision_config, intermediate_size), CLEF_CONFIG_SIZE_LIMIT},
     {"patch_size", offsetof(clef_vision_config, patch_size), SIDE_LIMIT},
     {"temporal_patch_size", offsetof(clef_vision_config, temporal_patch_size), SIDE_LIMIT},
-    {"spatial_merge_size", offsetof(clef_vision_config, spatial_merge_size), SIDE_LIMIT},
+    {"spatial_merge_size", offsetof(clef_vision_config, spatial_merge_size), MERGE_LIMIT},
     {"num_position_embeddings", offsetof(clef_vision_config, position_count),
      CLEF_CONFIG_SIZE_LIMIT},
     {"in_channels", offsetof(clef_vision_config, in_channels), CLEF_CONFIG_SIZE_LIMIT},
@@ -38,6 +41,11 @@ static clef_status check_sizes(const clef_config_fields *fields, uint32_t hidden
         snprintf(expected, sizeof expected,
                  "heads that divide hidden_size %u into sizes that are multiples of 4",
                  vision->hidden_size);
+        return clef_config_fields_refuse(fields, "num_heads", expected);
+    }
+    if (vision->hidden_size / vision->head_count > CLEF_HEAD_SIZE_LIMIT) {
+        snprintf(expected, sizeof expected, "heads of at most %d of hidden_size %u",
+                 CLEF_HEAD_SIZE_LIMIT, vision->hidden_size);
         return clef_config_fields_refuse(fields, "num_heads", expected);
     }
     vision->position_side = find_square_root(vision->position_count);

@@ -24,7 +24,7 @@ static size_t block_columns(const clef_network *network) {
     size_t columns = larger(attention_columns(c), delta_columns(c));
     columns = larger(columns, 2 * (size_t)c->intermediate_size);
     size_t observed = network->has_head ? c->hidden_size + network->head_config.width : 0;
-    return larger(columns, observed) + 8 * 32; /* what padded_stride adds to every matrix */
+    return larger(columns, observed) + 8 * 32; /* what clef_padded_stride adds to every matrix */
 }
 
 static size_t step_columns(const clef_config *c) {
@@ -35,14 +35,8 @@ size_t clef_workspace_floats(const clef_network *network, size_t row_limit) {
     return row_limit * (step_columns(&network->config) + block_columns(network));
 }
 
-/* Rows begin on a cache line, and one line further on than a power of two would have it: rows a
- * multiple of 4 KiB apart would share one set of the first-level cache. */
-static size_t padded_stride(size_t columns) {
-    return (columns + 15) / 16 * 16 + 16;
-}
-
 static clef_matrix place(float **next, size_t rows, size_t columns) {
-    size_t stride = padded_stride(columns);
+    size_t stride = clef_padded_stride(columns);
     clef_matrix matrix = {*next, rows, columns, stride};
     *next += rows * stride;
     return matrix;

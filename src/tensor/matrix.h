@@ -12,6 +12,13 @@ typedef struct clef_matrix {
     size_t stride; /* elements */
 } clef_matrix;
 
+/* Stride of a matrix of our own: rows begin on a cache line, and one line further on than a power
+ * of two would have it, since rows a multiple of 4 KiB apart would share one set of the first-level
+ * cache. */
+static inline size_t clef_padded_stride(size_t columns) {
+    return (columns + 15) / 16 * 16 + 16;
+}
+
 /* [rows, heads, size] fp32: head h of row r at data + r·row_stride + h·head_stride. */
 typedef struct clef_heads {
     float *data;

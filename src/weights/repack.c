@@ -83,13 +83,23 @@ static float add_lanes(const float *lanes) {
            ((lanes[1] + lanes[5]) + (lanes[3] + lanes[7]));
 }
 
-/* Adds the squared errors of a block of 32 values to eight sums. */
-static void add_squares(const float *restrict x, float scale, float *restrict sums) {
+/* A group on the way to 4 bits. Squared errors count as much as their column is important; an
+ * importance of 1 changes no digit. */
+typedef struct group {
+    const float *x;          /* [count], the largest near 1 */
+    const float *importance; /* [count] */
+    size_t count;
+    float largest;
+} group;
+
+/* Adds the weighed squared errors of a block of 32 values to eight sums. */
+static void add_squares(const float *restrict x, const float *restrict importance, float scale,
+                        float *restrict sums) {
     float squares[BLOCK];
     float inverse = 1.0f / scale;
     for (size_t i = 0; i < BLOCK; i++) {
         float difference = x[i] - nearest_of_four_bits(x[i], inverse) * scale;
-        squares[i] = difference * difference;
+        squares[i] = difference * difference * importance[i];
     }
     for (size_t i = 0; i < BLOCK; i += LANES) {
         for (size_t j = 0; j < LANES; j++) {
@@ -98,33 +108,38 @@ static void add_squares(const float *restrict x, float scale, float *restrict su
     }
 }
 
-static float sum_squares(const float *x, size_t count, float scale) {
+static float sum_squares(const group *of, float scale) {
     float sums[LANES] = {0};
-    for (size_t i = 0; i < count; i += BLOCK) {
-        add_squares(x + i, scale, sums);
+    for (size_t i = 0; i < of->count; i += BLOCK) {
+        add_squares(of->x + i, of->importance + i, scale, sums);
     }
     return add_lanes(sums);
 }
 
-/* Every value is less than `limit` off. */
-static bool is_within(const float *x, size_t count, float scale, float limit) {
+/* No value is off by more than a group allows. */
+static bool is_within(const group *of, float scale) {
+    float limit = CLIP_LIMIT * of->largest;
     bool is_off = false;
-    for (size_t i = 0; i < count; i++) {
-        is_off |= fabsf(x[i] - nearest_of_four_bits(x[i], 1.0f / scale) * scale) > limit;
+    for (size_t i = 0; i < of->count; i++) {
+        float x = of->x[i];
+        is_off |= fabsf(x - nearest_of_four_bits(x, 1.0f / scale) * scale) > limit;
     }
     return !is_off;
 }
 
-/* The scale that fits the values of another one best: Σ x·q / Σ q². */
-static float fit_scale(const float *x, size_t count, float scale) {
+/* The scale that fits the values of another one best: Σ x·q / Σ q², each by its
+ * importance. */
+static float fit_scale(const group *of, float scale) {
     float products[LANES] = {0};
     float squares[LANES] = {0};
     float inverse = 1.0f / scale;
-    for (size_t i = 0; i < count; i += LANES) {
+    for (size_t i = 0; i < of->count; i += LANES) {
         for (size_t j = 0; j < LANES; j++) {
-            float q = nearest_of_four_bits(x[i + j], inverse);
-            products[j] += x[i + j] * q;
-            squares[j] += q * q;
+            float x = of->x[i + j];
+            float q = nearest_of_four_bits(x, inverse);
+            float weighed = q * of->importance[i + j];
+            products[j] += x * weighed;
+            squares[j] += q * weighed;
         }
     }
     return add_lanes(products) / add_lanes(squares);
@@ -132,19 +147,19 @@ static float fit_scale(const float *x, size_t count, float scale) {
 
 /* A trial cuts off two ninths of the largest value at most; the fit may cut off more, and is then
  * left alone. */
-static float choose_scale(const float *x, size_t count, float largest) {
-    float best = largest / 8.0f;
+static float choose_scale(const group *of) {
+    float best = of->largest / 8.0f;
     float best_error = INFINITY;
     for (int i = 0; i < 2 * TRIAL_COUNT; i++) {
         float steps = TRIAL_FIRST + TRIAL_STEP * (float)(i / 2);
-        float scale = largest / (i % 2 == 0 ? -steps : steps);
-        float error = sum_squares(x, count, scale);
+        float scale = of->largest / (i % 2 == 0 ? -steps : steps);
+        float error = sum_squares(of, scale);
         best = error < best_error ? scale : best;
         best_error = error < best_error ? error : best_error;
     }
-    float fitted = fit_scale(x, count, best);
-    bool is_better = sum_squares(x, count, fitted) < best_error;
-    return is_better && is_within(x, count, fitted, CLIP_LIMIT * largest) ? fitted : best;
+    float fitted = fit_scale(of, best);
+    bool is_better = sum_squares(of, fitted) < best_error;
+    return is_better && is_within(of, fitted) ? fitted : best;
 }
 
 /* Two halves of 32 columns share bytes; see tensor/matrix.h. */
@@ -157,7 +172,8 @@ static void pack_block(const float *x, float inverse, uint8_t bytes[16]) {
 }
 
 /* Groups are multiples of 32 columns, and so is the row. */
-static void pack_int4(const float *x, size_t count, float largest, uint8_t *bytes, float *scale) {
+static void pack_int4(const float *x, const float *importance, size_t count, float largest,
+                      uint8_t *bytes, float *scale) {
     if (largest / 127.0f < FLT_MIN) {
         *scale = 0;
         memset(bytes, 0x88, count / 2);
@@ -166,13 +182,15 @@ static void pack_int4(const float *x, size_t count, float largest, uint8_t *byte
     /* Squares of values near the ends of the range of floats would vanish or overflow, so the group
      * is brought near 1 by a power of two, which changes no digit. */
     float near[CLEF_REPACK_INT4_GROUP_LIMIT];
+    float counts[CLEF_REPACK_INT4_GROUP_LIMIT];
     int exponent;
     largest = frexpf(largest, &exponent);
     float factor = ldexpf(1.0f, -exponent);
     for (size_t i = 0; i < count; i++) {
         near[i] = x[i] * factor;
+        counts[i] = importance == NULL ? 1.0f : importance[i];
     }
-    float chosen = choose_scale(near, count, largest);
+    float chosen = choose_scale(&(group){near, counts, count, largest});
     for (size_t i = 0; i < count; i += 32) {
         pack_block(near + i, 1.0f / chosen, bytes + i / 2);
     }
@@ -187,7 +205,8 @@ static size_t group_columns(clef_weight weight, size_t g) {
     return left < weight.group ? left : weight.group;
 }
 
-bool clef_repack_row(clef_weight weight, const float *row, void *values, float *scales) {
+bool clef_repack_row(clef_weight weight, const float *row, const float *importance, void *values,
+                     float *scales) {
     size_t groups = clef_weight_groups(weight);
     bool is_finite = true;
     for (size_t g = 0; g < groups; g++) {
@@ -199,20 +218,23 @@ bool clef_repack_row(clef_weight weight, const float *row, void *values, float *
         } else if (weight.dtype == CLEF_DTYPE_I8) {
             pack_int8(row + begin, count, largest, (int8_t *)values + begin, &scales[g]);
         } else {
-            pack_int4(row + begin, count, largest, (uint8_t *)values + begin / 2, &scales[g]);
+            const float *counts = importance == NULL ? NULL : importance + begin;
+            pack_int4(row + begin, counts, count, largest, (uint8_t *)values + begin / 2,
+                      &scales[g]);
         }
     }
     return is_finite;
 }
 
-static bool is_near(clef_weight weight, float source, float stored, float scale, float largest) {
+static bool is_near(clef_weight weight, clef_repack_rounding rounding, float source, float stored,
+                    float scale, float largest) {
     double difference = fabs((double)source - stored);
     double step = fabs((double)scale);
     if (step == 0) {
         return difference <= 0x1p-119 && stored == 0;
     }
     double slack = step * 0x1p-14;
-    if (difference <= step / 2 + slack) {
+    if (difference <= (rounding == CLEF_REPACK_NEAREST ? step / 2 : step) + slack) {
         return true;
     }
     if (weight.dtype == CLEF_DTYPE_I8) {
@@ -225,8 +247,8 @@ static bool is_near(clef_weight weight, float source, float stored, float scale,
            difference <= (double)CLIP_LIMIT * largest + slack;
 }
 
-bool clef_repack_check(clef_weight weight, size_t row, const float *source, float *scratch,
-                       size_t *column) {
+bool clef_repack_check(clef_weight weight, clef_repack_rounding rounding, size_t row,
+                       const float *source, float *scratch, size_t *column) {
     const float *scales = weight.scales + row * clef_weight_groups(weight);
     clef_weight_widen(weight, row, 0, weight.columns, scratch);
     for (size_t g = 0; g < clef_weight_groups(weight); g++) {
@@ -235,7 +257,8 @@ bool clef_repack_check(clef_weight weight, size_t row, const float *source, floa
         float largest;
         bool is_finite = find_largest(source + begin, count, &largest);
         for (size_t i = begin; i < begin + count; i++) {
-            if (!is_finite || !is_near(weight, source[i], scratch[i], scales[g], largest)) {
+            if (!is_finite ||
+                !is_near(weight, rounding, source[i], scratch[i], scales[g], largest)) {
                 *column = i;
                 return false;
             }

@@ -15,10 +15,17 @@
  *
  * I8: scale = largest absolute value of the group / 127, values the nearest, -127 to 127.
  * U8 (4 bits, columns a multiple of 32): of a few scales around largest / 8, of either sign, and
- * the best fit to the values they give, the one with the smallest sum of squared errors; values -8
- * to 7. A group whose scale would be below the smallest normal number becomes zeros with scale 0.
- */
-bool clef_repack_row(clef_weight weight, const float *row, void *values, float *scales);
+ * the best fit to the values they give, the one with the smallest sum of squared errors, each times
+ * importance[column] (NULL: all count alike); values -8 to 7. A group whose scale would be below
+ * the smallest normal number becomes zeros with scale 0. */
+bool clef_repack_row(clef_weight weight, const float *row, const float *importance, void *values,
+                     float *scales);
+
+/* Which neighbour of a value its whole number is. */
+typedef enum clef_repack_rounding {
+    CLEF_REPACK_NEAREST,
+    CLEF_REPACK_EITHER, /* as repack_measured.h chooses */
+} clef_repack_rounding;
 
 /* Compares a row as stored in `weight` with what it was made from; *column receives the first one
  * that is off. `scratch` holds weight.columns floats. What must hold for each value w of a group:
@@ -26,8 +33,9 @@ bool clef_repack_row(clef_weight weight, const float *row, void *values, float *
  * I8: |w - stored| <= scale / 2.
  * U8: |w - stored| <= |scale| / 2; or the value is -8 or 7 and w lies beyond it, and
  *     |w - stored| <= largest / 4.
- * Both but for rounding: one part in 2^14 of the scale, and 2^-119 in groups of zeros. */
-bool clef_repack_check(clef_weight weight, size_t row, const float *source, float *scratch,
-                       size_t *column);
+ * With CLEF_REPACK_EITHER a whole scale in place of half of it. All but for rounding: one part in
+ * 2^14 of the scale, and 2^-119 in groups of zeros. */
+bool clef_repack_check(clef_weight weight, clef_repack_rounding rounding, size_t row,
+                       const float *source, float *scratch, size_t *column);
 
 #endif

@@ -104,6 +104,30 @@ class Bench(unittest.TestCase):
         self.assertEqual(case["matrix_operations"], 4 * weights)
         self.assertEqual(case["parts"]["head"], 0)
 
+    def test_patches(self) -> None:
+        cases = bench("--patches", "256,96", "--threads", 1)
+        config = json.loads((TINY / "config.json").read_text())["vision_config"]
+        width, merged = config["hidden_size"], 4 * config["hidden_size"]
+        matrices = 1536 * width + config["depth"] * (4 * width * width + 2 * width * config["intermediate_size"])
+        merger = merged * (merged + config["out_hidden_size"])
+        for case, patches in zip(cases, (256, 96), strict=True):
+            self.assertEqual([name for name in case if name != "patches"], FIELDS)
+            self.assertEqual((case["patches"], case["tokens"], case["steps"]), (patches, patches // 4, 1))
+            self.assertEqual(case["layers"], config["depth"])
+            self.assertEqual(case["matrix_operations"], 2 * (patches * matrices + patches // 4 * merger))
+            self.assertEqual(case["attention_operations"], 4 * width * config["depth"] * patches ** 2)
+            self.assertAlmostEqual(sum(case["parts"].values()) / case["seconds"], 1, places=4)
+            for part in ("matrix_products", "attention", "rest"):
+                self.assertGreater(case["parts"][part], 0, part)
+            self.assertEqual((case["parts"]["delta_rule"], case["parts"]["head"]), (0, 0))
+
+    def test_patches_of_a_shape(self) -> None:
+        text = answer("bench", "--shape", "qwen3.5-0.8b", "--layers", 1, "--patches", 1024, "--repeat", 1)
+        lines = text.decode().splitlines()
+        self.assertIn("1 blocks", lines[0])
+        self.assertEqual(lines[2].split()[0], "patches")
+        self.assertEqual(lines[3].split()[0], "1024")
+
     def test_machine(self) -> None:
         machine = json.loads(answer("bench", "--machine", "--output", "json"))
         self.assertEqual(list(machine), ["level", "threads", "f32_gflops", "bf16_gflops", "int8_gflops",
@@ -136,6 +160,12 @@ class Bench(unittest.TestCase):
             self.refused("--shape", TINY, f"--tokens={tokens}", says="--tokens")
         self.refused("--shape", TINY, "--tokens", ",".join(["1"] * 65), says="at most 64 numbers")
         self.refused("--shape", TINY, "--tokens", 1 << 24, says="context")
+        self.refused("--shape", TINY, "--patches", 1023, says="1023 patches; a picture has a multiple of 4")
+        self.refused("--shape", TINY, "--patches", 65540, says="at most 65536")
+        self.refused("--shape", TINY, "--patches", "4,", says="--patches")
+        self.refused("--shape", TINY, "--patches", 4, "--tokens", 4, says="one by one")
+        self.refused("--shape", TINY, "--patches", 4, "--sequences", 2, says="leave out --sequences")
+        self.refused("--shape", TINY, "--patches", 4, "--layers", 99, says="99 blocks")
         self.refused("--shape", TINY, "--output", "text", says="table|csv|json")
         self.refused("--shape", TINY, "--sequences", 0, says="--sequences")
         self.refused("--shape", TINY, "--rows", 65537, says="--rows")

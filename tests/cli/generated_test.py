@@ -28,7 +28,7 @@ class Generated(unittest.TestCase):
                              f"{path} is out of date: clef help {' '.join(arguments)} > {path}")
 
     def test_every_option_of_help_is_everywhere(self) -> None:
-        for command in ("ask", "encode", "info", "quantize", "bench", "help"):
+        for command in ("ask", "encode", "info", "quantize", "bench", "help", "serve"):
             names = re.findall(r"(?m)^  --([a-z-]+)", answer(command, "--help").decode())
             self.assertGreater(len(names), 2)
             manual = answer("help", "--man").decode()

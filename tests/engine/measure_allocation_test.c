@@ -60,6 +60,18 @@ static clef_status try_run(clef_error *error) {
     return status;
 }
 
+static clef_status try_patches(clef_error *error) {
+    clef_measure *measure = NULL;
+    clef_measured measured;
+    const clef_measure_options options = {.patch_count = 64, .layer_count = 1};
+    clef_status status = clef_measure_create(model, &options, &measure, error);
+    if (status == CLEF_OK) {
+        status = clef_measure_run(measure, &measured, error);
+    }
+    clef_measure_close(measure);
+    return status;
+}
+
 static void a_meter(void **state) {
     (void)state;
     fail_each(try_meter, 2);
@@ -73,6 +85,11 @@ static void a_shape(void **state) {
 static void a_run(void **state) {
     (void)state;
     fail_each(try_run, 20);
+}
+
+static void a_picture(void **state) {
+    (void)state;
+    fail_each(try_patches, 8);
 }
 
 static int begin(void **state) {
@@ -95,6 +112,7 @@ int main(void) {
         cmocka_unit_test(a_meter),
         cmocka_unit_test(a_shape),
         cmocka_unit_test(a_run),
+        cmocka_unit_test(a_picture),
     };
     return cmocka_run_group_tests(tests, begin, end);
 }

@@ -192,6 +192,28 @@ static void work_is_that_of_the_formulas(void **state) {
     clef_model_close(model);
 }
 
+static void pictures_go_through_the_tower_alone(void **state) {
+    (void)state;
+    clef_model *model = open_model_with(random_model(), 2, NULL);
+    const clef_vision_config *c = &model->network.config.vision;
+    double merged = 4.0 * c->hidden_size;
+    double block = c->hidden_size * (4.0 * c->hidden_size + 2.0 * c->intermediate_size);
+    clef_measured found =
+        run_measure(model, (clef_measure_options){.patch_count = 160, .rows_per_step = 64});
+    assert_int_equal(found.token_count, 40);
+    assert_int_equal(found.step_count, 3);
+    assert_true(found.matrix_operations == 2 * (160 * (1536.0 * c->hidden_size + c->depth * block) +
+                                                40 * merged * (merged + c->out_hidden_size)));
+    assert_true(found.attention_operations == 4.0 * c->hidden_size * c->depth * 160 * 160);
+    assert_true(found.part_ns[CLEF_PART_ATTENTION] > 0);
+    assert_true(found.part_ns[CLEF_PART_DELTA_RULE] == 0);
+    assert_true(found.part_ns[CLEF_PART_HEAD] == 0);
+    clef_measured one =
+        run_measure(model, (clef_measure_options){.patch_count = 160, .layer_count = 1});
+    assert_true(found.matrix_operations - one.matrix_operations == 2 * 160 * block);
+    clef_model_close(model);
+}
+
 static void fewer_layers_and_few_tokens(void **state) {
     (void)state;
     clef_model *model = open_model_with(trained_model(), 1, NULL);
@@ -236,6 +258,10 @@ static void runs_that_are_refused(void **state) {
         {{.token_count = 4000000000u}, CLEF_USAGE, "4000000000 tokens"},
         {{.rows_per_step = 65537}, CLEF_USAGE, "65537 rows"},
         {{.layer_count = 1000}, CLEF_USAGE, "1000 layers"},
+        {{.patch_count = 6}, CLEF_USAGE, "6 patches"},
+        {{.patch_count = 65540}, CLEF_USAGE, "65540 patches"},
+        {{.patch_count = 4, .layer_count = 1000}, CLEF_USAGE, "1000 blocks"},
+        {{.patch_count = 4, .rows_per_step = 65537}, CLEF_USAGE, "65537 rows"},
     };
     (void)state;
     clef_model *model = open_model_with(trained_model(), 1, NULL);
@@ -286,6 +312,7 @@ int main(void) {
         cmocka_unit_test(a_made_model_reads_no_text),
         cmocka_unit_test(shapes_that_are_refused),
         cmocka_unit_test(work_is_that_of_the_formulas),
+        cmocka_unit_test(pictures_go_through_the_tower_alone),
         cmocka_unit_test(fewer_layers_and_few_tokens),
         cmocka_unit_test(every_made_kind_runs),
         cmocka_unit_test(runs_that_are_refused),

@@ -107,6 +107,26 @@ static void run_gelu(kernel_function *kernel, kernel_input *input) {
 const kernel_contract contract_of_gelu = {INPUT_COUNT, draw_gelu,   TIMING_COUNT,
                                           time_gelu,   expect_gelu, run_gelu};
 
+/* ---- gelu_tanh ---- */
+
+/* Likewise relative to its parts. */
+static void expect_gelu_tanh(kernel_input *input) {
+    const arguments *a = arguments_of(input);
+    for (size_t i = 0; i < a->size; i++) {
+        double x = a->x[i];
+        double curve = tanh(sqrt(2 / acos(-1.0)) * (x + 0.044715 * x * x * x));
+        kernel_expect(input, a->x + i, 0.5 * x * (1 + curve), 0.5 * fabs(x) * (1 + fabs(curve)));
+    }
+}
+
+static void run_gelu_tanh(kernel_function *kernel, kernel_input *input) {
+    const arguments *a = arguments_of(input);
+    ((clef_gelu_tanh_kernel *)kernel)(a->x, a->size);
+}
+
+const kernel_contract contract_of_gelu_tanh = {INPUT_COUNT, draw_gelu,        TIMING_COUNT,
+                                               time_gelu,   expect_gelu_tanh, run_gelu_tanh};
+
 /* ---- sigmoid_gate ---- */
 
 static void draw_sigmoid(kernel_input *input, size_t index) {

@@ -294,6 +294,44 @@ static void attention_is_the_same_for_any_rows_and_heads(void **state) {
     for_each_level(check_attention);
 }
 
+/* ---- attention inside a frame ---- */
+
+enum { FRAME_KEYS = 150 };
+
+static void check_frame_attention(const clef_kernel_table *kernels, kernel_input *input) {
+    float *whole = kernel_floats(input, KERNEL_WRITE, QUERIES * SIZE, 0);
+    float *part = kernel_floats(input, KERNEL_WRITE, QUERIES * SIZE, 0);
+    float *scratch = kernel_bytes(input, KERNEL_SCRATCH,
+                                  clef_frame_attention_scratch_floats(SIZE) * sizeof(float));
+    const float *query = kernel_floats(input, KERNEL_READ, QUERIES * SIZE, 2);
+    clef_frame_attention frame = {.query = query,
+                                  .query_stride = SIZE,
+                                  .rows = QUERIES,
+                                  .key = kernel_floats(input, KERNEL_READ, FRAME_KEYS * SIZE, 2),
+                                  .value = kernel_floats(input, KERNEL_READ, FRAME_KEYS * SIZE, 2),
+                                  .key_stride = SIZE,
+                                  .keys = FRAME_KEYS,
+                                  .size = SIZE,
+                                  .scale = 0.17f,
+                                  .out = whole,
+                                  .out_stride = SIZE};
+    kernels->frame_attention(&frame, scratch);
+    frame.out = part;
+    for (size_t rows = 1; rows < QUERIES; rows += rows < 20 ? 1 : 7) {
+        for (size_t row = 0; row + rows <= QUERIES; row += rows) {
+            frame.rows = rows;
+            frame.query = query + row * SIZE;
+            kernels->frame_attention(&frame, scratch);
+            assert_equal_bits(part, whole + row * SIZE, rows * SIZE);
+        }
+    }
+}
+
+static void frame_attention_is_the_same_for_any_rows(void **state) {
+    (void)state;
+    for_each_level(check_frame_attention);
+}
+
 /* ---- delta rule ---- */
 
 /* Outputs of the first rows of a chunk do not depend on the rows behind them. */
@@ -362,6 +400,7 @@ int main(void) {
         cmocka_unit_test(matmul_is_the_same_for_any_rows_and_columns),
         cmocka_unit_test(convolution_is_the_same_for_any_cut),
         cmocka_unit_test(attention_is_the_same_for_any_rows_and_heads),
+        cmocka_unit_test(frame_attention_is_the_same_for_any_rows),
         cmocka_unit_test(delta_rows_do_not_depend_on_rows_behind),
         cmocka_unit_test(sums_are_the_same_for_any_cut),
     };

@@ -2,6 +2,7 @@
  * our forward pass, and none is farther away than its family allows. The same request in steps of
  * 64 rows, on all CPUs instead of one, gives the same bits. */
 #include "support_capture.h"
+#include "support_questions.h"
 #include "support_stage.h"
 #include "support_vectors.h"
 
@@ -9,9 +10,6 @@
 
 #include <math.h>
 #include <stdio.h>
-
-#define QUESTION_LIMIT 8
-#define OPTION_LIMIT   32
 
 /* How far two fp32 engines may be apart, relative to a tensor's largest value: about three times
  * what is measured over all levels of kernels. One layer's own roundings are some 5e-7 (layers.0.);
@@ -44,56 +42,20 @@ typedef struct recorded_request {
     const char *name;
     clef_safetensors *file;
     uint32_t *tokens;
+    recorded_questions questions;
     clef_head_task task;
-    unsigned char types[QUESTION_LIMIT];
-    size_t option_counts[QUESTION_LIMIT];
-    clef_range question_spans[QUESTION_LIMIT];
-    clef_range option_spans[OPTION_LIMIT];
     const clef_network *network;
 } recorded_request;
 
 /* ---- the request ---- */
 
-static clef_range range_of(const clef_json *pair) {
-    return (clef_range){(size_t)clef_json_double(pair->first->text),
-                        (size_t)clef_json_double(pair->first->next->text)};
-}
-
-static unsigned char type_of(clef_text name) {
-    const char *const names[] = {"noul", "choice", "score"};
-    for (unsigned char type = 0; type < 3; type++) {
-        if (clef_text_equals(name, clef_text_of(names[type]))) {
-            return type;
-        }
-    }
-    fail_msg("unknown type of question");
-    return 0;
-}
-
-static void add_question(recorded_request *request, const clef_json *question) {
-    clef_head_task *task = &request->task;
-    const clef_json *options = member(question, "option_spans");
-    size_t index = task->question_count++;
-    assert_in_range(task->question_count, 1, QUESTION_LIMIT);
-    assert_in_range(task->option_total + options->count, 1, OPTION_LIMIT);
-    request->types[index] = type_of(member(question, "type")->text);
-    request->question_spans[index] = range_of(member(question, "question_span"));
-    request->option_counts[index] = options->count;
-    for (const clef_json *span = options->first; span != NULL; span = span->next) {
-        request->option_spans[task->option_total++] = range_of(span);
-    }
-}
-
-static void read_questions(void *context, size_t number, clef_text text) {
+static void read_line(void *context, size_t number, clef_text text) {
     recorded_request *request = context;
     clef_arena arena = {0};
     const clef_json *line = parse_json(text, &arena);
     (void)number;
     if (clef_text_equals(member(line, "name")->text, clef_text_of(request->name))) {
-        const clef_json *question = member(line, "questions")->first;
-        for (; question != NULL; question = question->next) {
-            add_question(request, question);
-        }
+        read_questions(line, &request->questions);
     }
     clef_arena_release(&arena);
 }
@@ -104,15 +66,10 @@ static void open_request(recorded_request *request, const char *name) {
     *request = (recorded_request){.name = name, .file = open_vectors(path)};
     const clef_stored_tensor *ids = vector_named(request->file, "input_ids");
     request->tokens = tokens_of(ids);
-    request->task = (clef_head_task){.tokens = request->tokens,
-                                     .token_count = element_count(ids),
-                                     .types = request->types,
-                                     .option_counts = request->option_counts,
-                                     .question_spans = request->question_spans,
-                                     .option_spans = request->option_spans};
     char lines[1024];
     snprintf(lines, sizeof lines, "%s", fixture("tiny-random/text/requests.jsonl"));
-    for_each_line(lines, read_questions, request);
+    for_each_line(lines, read_line, request);
+    request->task = task_of(&request->questions, request->tokens, element_count(ids));
     assert_true(request->task.question_count > 0);
 }
 

@@ -23,6 +23,8 @@ static const clef_operations operations = {
     .layer_norm = clef_cpu_layer_norm,
     .swiglu = clef_cpu_swiglu,
     .gelu = clef_cpu_gelu,
+    .gelu_tanh = clef_cpu_gelu_tanh,
+    .copy = clef_cpu_copy,
     .norm_rotate = clef_cpu_norm_rotate,
     .store_rows = clef_cpu_store_rows,
     .load_rows = clef_cpu_load_rows,
@@ -33,6 +35,9 @@ static const clef_operations operations = {
     .delta_gates = clef_cpu_delta_gates,
     .delta_rule = clef_cpu_delta_rule,
     .gated_norm = clef_cpu_gated_norm,
+    .add_blend = clef_cpu_add_blend,
+    .rotate = clef_cpu_rotate,
+    .attend_frames = clef_cpu_attend_frames,
     .sum_spans = clef_cpu_sum_spans,
     .mean_rows = clef_cpu_mean_rows,
     .attend_begin = clef_cpu_attend_begin,
@@ -82,7 +87,9 @@ static size_t scratch_bytes(void) {
     size_t delta = clef_delta_scratch_floats(CLEF_HEAD_SIZE_LIMIT, CLEF_HEAD_SIZE_LIMIT);
     size_t attention = clef_attention_scratch_floats(CLEF_HEAD_SIZE_LIMIT) +
                        (size_t)2 * CLEF_GRID * CLEF_HEAD_GROUP_LIMIT;
-    size_t bytes = larger(larger(delta, attention) * sizeof(float), CLEF_MATMUL_SCRATCH);
+    size_t frame = clef_frame_attention_scratch_floats(CLEF_HEAD_SIZE_LIMIT);
+    size_t floats = larger(larger(delta, attention), frame);
+    size_t bytes = larger(floats * sizeof(float), CLEF_MATMUL_SCRATCH);
     return (bytes + 63) / 64 * 64;
 }
 

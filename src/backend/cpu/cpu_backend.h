@@ -48,6 +48,12 @@ void clef_cpu_layer_norm(clef_backend *, clef_matrix x, const float *weight, con
                          float epsilon, clef_matrix out);
 void clef_cpu_swiglu(clef_backend *, clef_matrix gate, clef_matrix up);
 void clef_cpu_gelu(clef_backend *, clef_matrix x);
+void clef_cpu_gelu_tanh(clef_backend *, clef_matrix x);
+void clef_cpu_copy(clef_backend *, clef_heads x, clef_heads out);
+void clef_cpu_add_blend(clef_backend *, clef_weight table, const uint32_t *ids,
+                        const float *factors, clef_matrix x);
+void clef_cpu_rotate(clef_backend *, clef_heads x, clef_matrix cosine, clef_matrix sine,
+                     clef_heads out);
 void clef_cpu_norm_rotate(clef_backend *, clef_heads x, const float *weight, float epsilon,
                           clef_matrix cosine, clef_matrix sine, clef_heads out);
 void clef_cpu_sigmoid_gate(clef_backend *, clef_heads x, clef_heads gate);
@@ -74,6 +80,10 @@ void clef_cpu_short_convolution(clef_backend *, clef_slices slices, clef_matrix 
 void clef_cpu_delta_rule(clef_backend *, clef_slices slices, clef_delta_shape shape,
                          clef_matrix query, clef_matrix key, clef_matrix value, clef_matrix g,
                          clef_matrix beta, size_t state_offset, clef_matrix out);
+
+/* Attention inside frames (cpu_frames.c). */
+void clef_cpu_attend_frames(clef_backend *, const clef_frame_part *parts, size_t count,
+                            clef_heads query, clef_heads key, clef_heads value, clef_heads out);
 
 /* Operations of the joint head (cpu_head.c). */
 void clef_cpu_sum_spans(clef_backend *, clef_matrix x, const clef_span_part *parts, size_t count);

@@ -57,9 +57,21 @@ bool clef_level_is_supported(clef_level level) {
     return true;
 }
 
+/* Intel's cores start a bfloat16 dot product every second cycle, so that two fp32 multiply-adds a
+ * cycle do twice its work (docs/performance-log.md); AMD's do it at twice the rate of fp32. */
+static bool is_slow(clef_level level) {
+#if defined(__x86_64__)
+    return level == CLEF_LEVEL_avx512bf16 && __builtin_cpu_is("intel");
+#else
+    (void)level;
+    return false;
+#endif
+}
+
 clef_level clef_level_best(void) {
     int level = CLEF_LEVEL_COUNT - 1;
-    while (level > 0 && !clef_level_is_supported((clef_level)level)) {
+    while (level > 0 &&
+           (!clef_level_is_supported((clef_level)level) || is_slow((clef_level)level))) {
         level--;
     }
     return (clef_level)level;

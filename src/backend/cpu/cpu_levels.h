@@ -26,7 +26,7 @@ const char *clef_level_name(clef_level level);
 /* The CPU has the features of this level and the operating system saves their registers. */
 bool clef_level_is_supported(clef_level level);
 
-/* The highest supported level. */
+/* The highest supported level that is not slower than the one below it. */
 clef_level clef_level_best(void);
 
 /* false when there is no level of that name. */

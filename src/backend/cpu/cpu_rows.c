@@ -107,6 +107,71 @@ void clef_cpu_gelu(clef_backend *backend, clef_matrix x) {
     for_rows(backend, &(row_work){.run = gelu_row, .x = x}, x.rows, 4 * x.columns);
 }
 
+static void gelu_tanh_row(const row_work *work, size_t row) {
+    work->kernels->gelu_tanh(row_of(work->x, row), work->x.columns);
+}
+
+void clef_cpu_gelu_tanh(clef_backend *backend, clef_matrix x) {
+    for_rows(backend, &(row_work){.run = gelu_tanh_row, .x = x}, x.rows, 4 * x.columns);
+}
+
+static void copy_row(const row_work *work, size_t row) {
+    for (size_t head = 0; head < work->heads.heads; head++) {
+        memcpy(head_of(work->out_heads, row, head), head_of(work->heads, row, head),
+               work->heads.size * sizeof(float));
+    }
+}
+
+void clef_cpu_copy(clef_backend *backend, clef_heads x, clef_heads out) {
+    for_rows(backend, &(row_work){.run = copy_row, .heads = x, .out_heads = out}, x.rows,
+             x.heads * x.size);
+}
+
+/* Columns in blocks, so that widened rows of the table need no memory of their own. */
+static void blend_row(const row_work *work, size_t row) {
+    enum { BLOCK = 128, TAPS = 4 };
+    float *x = row_of(work->x, row);
+    for (size_t begin = 0; begin < work->x.columns; begin += BLOCK) {
+        float sums[BLOCK] = {0};
+        float values[BLOCK];
+        size_t left = work->x.columns - begin;
+        size_t columns = left < BLOCK ? left : BLOCK;
+        for (size_t tap = 0; tap < TAPS; tap++) {
+            float factor = work->weight[row * TAPS + tap];
+            clef_weight_widen(work->table, work->ids[row * TAPS + tap], begin, columns, values);
+            for (size_t c = 0; c < columns; c++) {
+                sums[c] += factor * values[c];
+            }
+        }
+        for (size_t c = 0; c < columns; c++) {
+            x[begin + c] += sums[c];
+        }
+    }
+}
+
+void clef_cpu_add_blend(clef_backend *backend, clef_weight table, const uint32_t *ids,
+                        const float *factors, clef_matrix x) {
+    row_work work = {.run = blend_row, .table = table, .ids = ids, .weight = factors, .x = x};
+    for_rows(backend, &work, x.rows, 8 * x.columns);
+}
+
+static void rotate_row(const row_work *work, size_t row) {
+    for (size_t head = 0; head < work->heads.heads; head++) {
+        const float *x = head_of(work->heads, row, head);
+        float *out = head_of(work->out_heads, row, head);
+        if (out != x) {
+            memcpy(out, x, work->heads.size * sizeof *out);
+        }
+        work->kernels->rotary(out, row_of(work->x, row), row_of(work->y, row), work->x.columns);
+    }
+}
+
+void clef_cpu_rotate(clef_backend *backend, clef_heads x, clef_matrix cosine, clef_matrix sine,
+                     clef_heads out) {
+    row_work work = {.run = rotate_row, .heads = x, .x = cosine, .y = sine, .out_heads = out};
+    for_rows(backend, &work, x.rows, x.heads * x.size);
+}
+
 static void norm_rotate_row(const row_work *work, size_t row) {
     for (size_t head = 0; head < work->heads.heads; head++) {
         float *out = head_of(work->out_heads, row, head);

@@ -221,6 +221,44 @@ static double want_gelu(const operands *o, size_t row, size_t column) {
     return x / 2 * (1 + erf(x / sqrt(2.0)));
 }
 
+static void run_gelu_tanh(clef_backend *backend, operands *o) {
+    backend->operations->gelu_tanh(backend, view(o->x));
+}
+
+static double want_gelu_tanh(const operands *o, size_t row, size_t column) {
+    double x = o->x[row * STRIDE + column];
+    return x / 2 * (1 + tanh(sqrt(2 / acos(-1.0)) * (x + 0.044715 * x * x * x)));
+}
+
+enum { TAPS = 4 };
+
+static uint32_t tap(const operands *o, size_t row, size_t t) {
+    return (o->ids[row] + (uint32_t)(t * 101)) % COLUMNS;
+}
+
+/* Factors are the first of y's row, ids four of the matrix' rows. */
+static void run_blend(clef_backend *backend, operands *o) {
+    clef_weight table = {
+        .data = o->matrix, .dtype = CLEF_DTYPE_F32, .rows = COLUMNS, .columns = COLUMNS};
+    uint32_t ids[ROWS * TAPS];
+    float factors[ROWS * TAPS];
+    for (size_t row = 0; row < ROWS; row++) {
+        for (size_t t = 0; t < TAPS; t++) {
+            ids[row * TAPS + t] = tap(o, row, t);
+            factors[row * TAPS + t] = o->y[row * STRIDE + t];
+        }
+    }
+    backend->operations->add_blend(backend, table, ids, factors, view(o->x));
+}
+
+static double want_blend(const operands *o, size_t row, size_t column) {
+    double sum = o->x[row * STRIDE + column];
+    for (size_t t = 0; t < TAPS; t++) {
+        sum += (double)o->y[row * STRIDE + t] * o->matrix[tap(o, row, t) * COLUMNS + column];
+    }
+    return sum;
+}
+
 static void run_gates(clef_backend *backend, operands *o) {
     float *beta = copy_of(o->y, (size_t)ROWS * STRIDE);
     backend->operations->delta_gates(backend, view(o->x), view(beta), o->weight, o->bias);
@@ -249,6 +287,8 @@ static void matrices_follow_their_formulas(void **state) {
     check(run_layer_norm, want_layer_norm, false, 4e-6);
     check(run_swiglu, want_swiglu, true, 2e-6);
     check(run_gelu, want_gelu, true, 1e-6);
+    check(run_gelu_tanh, want_gelu_tanh, true, 1e-6);
+    check(run_blend, want_blend, true, 2e-6);
     check(run_gates, want_gates, true, 4e-6);
 }
 
@@ -282,6 +322,39 @@ static double want_norm_rotate(const operands *o, size_t row, size_t column) {
     return n < HALF ? a * cosine - b * sine : b * cosine + a * sine;
 }
 
+static double turned(const operands *o, size_t row, size_t column) {
+    const float *x = o->x + row * STRIDE + column / SIZE * HEAD_STRIDE;
+    size_t n = column % SIZE;
+    if (n >= (size_t)2 * HALF) {
+        return x[n];
+    }
+    double a = x[n % HALF];
+    double b = x[n % HALF + HALF];
+    double cosine = o->y[row * STRIDE + n % HALF];
+    double sine = o->y[row * STRIDE + HALF + n % HALF];
+    return n < HALF ? a * cosine - b * sine : b * cosine + a * sine;
+}
+
+static void run_rotate(clef_backend *backend, operands *o) {
+    clef_matrix cosine = {o->y, ROWS, HALF, STRIDE};
+    clef_matrix sine = {o->y + HALF, ROWS, HALF, STRIDE};
+    backend->operations->rotate(backend, heads_of(o->x), cosine, sine, heads_of(o->out));
+}
+
+static void run_rotate_in_place(clef_backend *backend, operands *o) {
+    clef_matrix cosine = {o->y, ROWS, HALF, STRIDE};
+    clef_matrix sine = {o->y + HALF, ROWS, HALF, STRIDE};
+    backend->operations->rotate(backend, heads_of(o->x), cosine, sine, heads_of(o->x));
+}
+
+static void run_copy(clef_backend *backend, operands *o) {
+    backend->operations->copy(backend, heads_of(o->x), heads_of(o->out));
+}
+
+static double want_copy(const operands *o, size_t row, size_t column) {
+    return o->x[row * STRIDE + column];
+}
+
 static void run_gate(clef_backend *backend, operands *o) {
     backend->operations->sigmoid_gate(backend, heads_of(o->x), heads_of(o->y));
 }
@@ -313,6 +386,9 @@ static double want_gated_norm(const operands *o, size_t row, size_t column) {
 static void heads_follow_their_formulas(void **state) {
     (void)state;
     check(run_norm_rotate, want_norm_rotate, false, 4e-6);
+    check(run_rotate, turned, false, 1e-6);
+    check(run_rotate_in_place, turned, true, 1e-6);
+    check(run_copy, want_copy, false, 0);
     check(run_gate, want_gate, true, 1e-6);
     check(run_l2, want_l2, true, 1e-6);
     check(run_gated_norm, want_gated_norm, true, 4e-6);

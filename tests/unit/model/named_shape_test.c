@@ -1,5 +1,4 @@
-/* Named shapes say what the published configurations say, all but vocabulary, token ids and vision.
- */
+/* Named shapes say what the published configurations say, all but vocabulary and token ids. */
 #include "model/named_shape.h"
 
 #include "support.h"
@@ -15,7 +14,7 @@ static void assert_same_shape(const char *name, const char *directory, bool want
     clef_config made, read;
     clef_head_config made_head, read_head;
     bool has_head = !wants_head;
-    assert_ok(clef_named_shape_find(name, 0, &made, &made_head, &has_head, &error), &error);
+    assert_ok(clef_named_shape_find(name, 0, true, &made, &made_head, &has_head, &error), &error);
     assert_ok(clef_config_load(directory, &read, &error), &error);
     assert_int_equal(made.hidden_size, read.hidden_size);
     assert_int_equal(made.layer_count, read.layer_count);
@@ -39,6 +38,8 @@ static void assert_same_shape(const char *name, const char *directory, bool want
     assert_int_equal(made.has_tied_embeddings, read.has_tied_embeddings);
     assert_int_equal(made.context_length, read.context_length);
     assert_int_equal(made.vocabulary_size, CLEF_NAMED_SHAPE_VOCABULARY);
+    assert_true(made.has_vision && read.has_vision);
+    assert_memory_equal(&made.vision, &read.vision, sizeof read.vision);
     assert_int_equal(has_head, wants_head);
     if (wants_head) {
         assert_ok(clef_head_config_load(directory, read.hidden_size, &read_head, NULL, &error),
@@ -63,8 +64,9 @@ static void first_layers(void **state) {
     clef_head_config head;
     bool has_head;
     (void)state;
-    assert_ok(clef_named_shape_find("clef", 5, &config, &head, &has_head, &error), &error);
+    assert_ok(clef_named_shape_find("clef", 5, false, &config, &head, &has_head, &error), &error);
     assert_int_equal(config.layer_count, 5);
+    assert_false(config.has_vision); /* not asked for */
     assert_int_equal(config.full_attention_layer_count, 1);
     assert_memory_equal(config.is_full_attention, expected, sizeof expected);
     clef_config_release(&config);
@@ -76,11 +78,11 @@ static void refused(void **state) {
     clef_head_config head;
     bool has_head;
     (void)state;
-    assert_int_equal(clef_named_shape_find("clef-big", 0, &config, &head, &has_head, &error),
+    assert_int_equal(clef_named_shape_find("clef-big", 0, false, &config, &head, &has_head, &error),
                      CLEF_USAGE);
     assert_says(&error, "clef-big");
     assert_says(&error, "qwen3.5-0.8b clef-flash clef");
-    assert_int_equal(clef_named_shape_find("clef", 65, &config, &head, &has_head, &error),
+    assert_int_equal(clef_named_shape_find("clef", 65, false, &config, &head, &has_head, &error),
                      CLEF_USAGE);
     assert_says(&error, "65");
     assert_says(&error, "has 64");
@@ -101,7 +103,7 @@ static void list_names_every_shape(void **state) {
         assert_true(length < sizeof one);
         memcpy(one, name, length);
         one[length] = '\0';
-        assert_ok(clef_named_shape_find(one, 1, &config, &head, &has_head, &error), &error);
+        assert_ok(clef_named_shape_find(one, 1, false, &config, &head, &has_head, &error), &error);
         clef_config_release(&config);
         name += length + strspn(name + length, " ");
         count++;

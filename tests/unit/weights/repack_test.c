@@ -41,12 +41,12 @@ static bool pack(packed_row *packed, const float *row, clef_dtype dtype, size_t 
     packed->weight = (clef_weight){
         .dtype = dtype, .rows = 1, .columns = columns, .group = group, .scales = packed->scales};
     packed->weight.data = packed->values;
-    return clef_repack_row(packed->weight, row, packed->values, packed->scales);
+    return clef_repack_row(packed->weight, row, NULL, packed->values, packed->scales);
 }
 
 static bool check(const packed_row *packed, const float *row, size_t *column) {
     float scratch[COLUMNS_MOST];
-    return clef_repack_check(packed->weight, 0, row, scratch, column);
+    return clef_repack_check(packed->weight, CLEF_REPACK_NEAREST, 0, row, scratch, column);
 }
 
 static double largest_of(const float *row, size_t count) {
@@ -141,6 +141,43 @@ static void four_bits_beat_plain_rounding(void **state) {
         }
     }
     assert_true(all < 0.8 * plain);
+}
+
+static double weighed_squares(const float *row, const float *importance, const packed_row *packed,
+                              size_t columns) {
+    double sum = 0;
+    for (size_t i = 0; i < columns; i++) {
+        double scale = packed->scales[i / packed->weight.group];
+        double difference = row[i] - (double)four_bits(packed->values, i) * scale;
+        sum += importance[i] * difference * difference;
+    }
+    return sum;
+}
+
+/* Ones are as good as nothing, to the bit; where columns differ, the sum that counts gets smaller.
+ */
+static void importance_weighs_the_choice_of_scales(void **state) {
+    (void)state;
+    uint64_t random = 5;
+    double ours = 0, alike = 0;
+    for (int round = 0; round < 100; round++) {
+        float row[128], importance[128], ones[128];
+        packed_row plain, same, weighed;
+        draw_row(row, 128, &random, 0.02f);
+        for (size_t i = 0; i < 128; i++) {
+            ones[i] = 1;
+            importance[i] = (next_random(&random) & 7) == 0 ? 10 : 0.3f;
+        }
+        assert_true(pack(&plain, row, CLEF_DTYPE_U8, 128, 64));
+        same = weighed = plain;
+        assert_true(clef_repack_row(plain.weight, row, ones, same.values, same.scales));
+        assert_memory_equal(same.values, plain.values, sizeof plain.values);
+        assert_memory_equal(same.scales, plain.scales, sizeof plain.scales);
+        assert_true(clef_repack_row(plain.weight, row, importance, weighed.values, weighed.scales));
+        alike += weighed_squares(row, importance, &plain, 128);
+        ours += weighed_squares(row, importance, &weighed, 128);
+    }
+    assert_true(ours < 0.95 * alike);
 }
 
 /* Weights that are exact multiples stay exact. */
@@ -246,15 +283,45 @@ static void the_check_finds_what_is_off(void **state) {
     assert_false(check(&packed, row, &column));
 }
 
+/* The neighbour on the other side may stand in where it was allowed, and nothing farther away. */
+static void either_neighbour_passes_where_allowed(void **state) {
+    (void)state;
+    uint64_t random = 4;
+    float row[64], scratch[64];
+    packed_row packed;
+    size_t column;
+    draw_row(row, 64, &random, 1);
+    assert_true(pack(&packed, row, CLEF_DTYPE_I8, 64, 64));
+    packed.weight.scales = packed.scales;
+    for (size_t i = 0; i < 64; i++) {
+        uint8_t kept = packed.values[i];
+        double place = row[i] / (double)packed.scales[0];
+        int other = (int)(place > (int8_t)kept ? floor(place) + 1 : ceil(place) - 1);
+        if (other > 127 || other < -127) {
+            continue; /* the largest value lies on a step */
+        }
+        packed.values[i] = (uint8_t)other;
+        assert_true(clef_repack_check(packed.weight, CLEF_REPACK_EITHER, 0, row, scratch, &column));
+        assert_false(check(&packed, row, &column));
+        packed.values[i] = (uint8_t)(other + (other > place ? 1 : -1));
+        assert_false(
+            clef_repack_check(packed.weight, CLEF_REPACK_EITHER, 0, row, scratch, &column));
+        assert_int_equal(column, i);
+        packed.values[i] = kept;
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(eight_bits_follow_the_rule),
         cmocka_unit_test(four_bits_beat_plain_rounding),
+        cmocka_unit_test(importance_weighs_the_choice_of_scales),
         cmocka_unit_test(exact_values_stay),
         cmocka_unit_test(zeros_and_tiny_groups_become_zeros),
         cmocka_unit_test(the_ends_of_the_range_work),
         cmocka_unit_test(values_that_are_not_finite_are_refused),
         cmocka_unit_test(the_check_finds_what_is_off),
+        cmocka_unit_test(either_neighbour_passes_where_allowed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,6 +19,14 @@ void clef_gelu_reference(float *x, size_t size) {
     }
 }
 
+void clef_gelu_tanh_reference(float *x, size_t size) {
+    for (size_t i = 0; i < size; i++) {
+        double a = x[i];
+        double inner = 0.79788456080286535588 * (a + 0.044715 * a * a * a);
+        x[i] = (float)(0.5 * a * (1 + tanh(inner)));
+    }
+}
+
 void clef_sigmoid_gate_reference(float *x, const float *gate, size_t size) {
     for (size_t i = 0; i < size; i++) {
         x[i] = (float)(x[i] * sigmoid(gate[i]));

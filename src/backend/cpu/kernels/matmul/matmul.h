@@ -21,9 +21,15 @@
 
 #include "tensor/matrix.h"
 
-#define CLEF_MATMUL_PANEL   64
-#define CLEF_MATMUL_BLOCK   256
-#define CLEF_MATMUL_SCRATCH (CLEF_MATMUL_PANEL * CLEF_MATMUL_BLOCK * sizeof(float))
+#define CLEF_MATMUL_PANEL 64
+#define CLEF_MATMUL_BLOCK 256
+/* Scratch: a panel, and inputs of some rows in the form a level wants them: of a block of k, or of
+ * all k where rows are few. */
+#define CLEF_MATMUL_ROWS    516 /* a multiple of every tile */
+#define CLEF_MATMUL_PADDING 16  /* elements between packed rows, against equal sets of a cache */
+#define CLEF_MATMUL_INPUTS  (CLEF_MATMUL_ROWS * (CLEF_MATMUL_BLOCK + CLEF_MATMUL_PADDING))
+#define CLEF_MATMUL_SCRATCH                                                                        \
+    ((CLEF_MATMUL_PANEL * CLEF_MATMUL_BLOCK + CLEF_MATMUL_INPUTS) * sizeof(float))
 
 /* Inputs rounded once a step and read by all panels. */
 typedef struct clef_rounded_rows {

@@ -5,39 +5,42 @@
 
 #include "backend/cpu/kernels/vector/vector_avx512.h"
 
-#include "backend/cpu/kernels/matmul/matmul_outputs.h"
+#include "backend/cpu/kernels/matmul/matmul_panels.h"
+
+#define DEPTH (2 * CLEF_MATMUL_BLOCK) /* of a panel: inputs are half as wide as fp32 */
+
+_Static_assert(DEPTH / 2 * WIDE * sizeof(float) <= CLEF_MATMUL_SCRATCH, "a panel fits the scratch");
 
 /* Sixteen pairs of one row from column k on as bits; zeros behind `count` columns. */
-static inline vec load_pairs(clef_weight weight, size_t row, size_t k, size_t count) {
-    const char *data = (const char *)weight.data + row * clef_weight_row_bytes(weight);
-    if (weight.dtype == CLEF_DTYPE_BF16) {
-        __mmask32 mask = count >= 2 * LANES ? 0xFFFFFFFF : (UINT32_C(1) << count) - 1;
-        return _mm512_castsi512_ps(
-            _mm512_maskz_loadu_epi16(mask, (const uint16_t *)(const void *)data + k));
+static inline vec load_pairs(clef_dtype dtype, const char *row, size_t k, size_t count) {
+    if (dtype == CLEF_DTYPE_BF16) {
+        return vec_load_pairs(row, k, count);
     }
-    vec low = vec_load_weights(weight.dtype, data, k, count);
-    vec high =
-        count > LANES ? vec_load_weights(weight.dtype, data, k + LANES, count - LANES) : vec_zero();
+    vec low = vec_load_weights(dtype, row, k, count);
+    vec high = count > LANES ? vec_load_weights(dtype, row, k + LANES, count - LANES) : vec_zero();
     return _mm512_castsi512_ps((__m512i)_mm512_cvtne2ps_pbh(high, low));
 }
 
-/* panel[k/2][WIDE] pairs from weight rows first … first + WIDE - 1; zeros behind the last row. */
-static void unpack_panel(clef_weight weight, size_t first, size_t k_begin, size_t k_count,
-                         float *panel) {
+static void unpack_panel(const panel_step *step, float *panel) {
+    clef_dtype dtype = step->product->weight.dtype;
     for (size_t n = 0; n < WIDE; n += LANES) {
-        for (size_t k = 0; k < k_count; k += 2 * LANES) {
+        for (size_t k = 0; k < step->k_count; k += 2 * LANES) {
             vec square[LANES];
             for (size_t i = 0; i < LANES; i++) {
-                square[i] = first + n + i < weight.rows
-                                ? load_pairs(weight, first + n + i, k_begin + k, k_count - k)
-                                : vec_zero();
+                square[i] = load_pairs(dtype, step->weights[n + i], step->k + k, step->k_count - k);
             }
             vec_transpose(square);
-            for (size_t i = 0; i < LANES && 2 * i < k_count - k; i++) {
+            for (size_t i = 0; i < LANES && 2 * i < step->k_count - k; i++) {
                 vec_store(panel + (k / 2 + i) * WIDE + n, square[i]);
             }
         }
     }
+}
+
+/* sum += the two products of each pair. Not the intrinsic: gcc 12 copies the sum for each use. */
+static inline vec add_products(vec sum, vec weights, vec inputs) {
+    __asm__("vdpbf16ps %2, %1, %0" : "+v"(sum) : "v"(weights), "v"(inputs));
+    return sum;
 }
 
 typedef struct tile {
@@ -46,6 +49,7 @@ typedef struct tile {
     const float *panel;
     size_t pairs;
     tile_outputs out;
+    size_t row; /* of the outputs */
 } tile;
 
 /* `rows` is a constant where this is inlined, so the sums stay in registers. */
@@ -60,57 +64,58 @@ static inline __attribute__((always_inline)) void multiply_tile(const tile *t, c
     const uint32_t *x = t->x;
     size_t stride = t->x_stride;
     for (size_t k = 0; k < t->pairs; k++) {
-        __m512bh w_low = (__m512bh)vec_load(panel);
-        __m512bh w_high = (__m512bh)vec_load(panel + LANES);
+        vec w_low = vec_load(panel);
+        vec w_high = vec_load(panel + LANES);
         panel += WIDE;
 #pragma GCC unroll 12
         for (size_t r = 0; r < rows; r++) {
-            __m512bh input = (__m512bh)_mm512_set1_epi32((int)x[r * stride + k]);
-            low[r] = _mm512_dpbf16_ps(low[r], input, w_low);
-            high[r] = _mm512_dpbf16_ps(high[r], input, w_high);
+            vec input = _mm512_castsi512_ps(_mm512_set1_epi32((int)x[r * stride + k]));
+            low[r] = add_products(low[r], w_low, input);
+            high[r] = add_products(high[r], w_high, input);
         }
     }
 #pragma GCC unroll 12
     for (size_t r = 0; r < rows; r++) {
-        finish_row(&t->out, r, low[r], high[r]);
+        finish_row(&t->out, t->row + r, low[r], high[r]);
     }
 }
 
-/* Tails of the rows: at most three sizes of tile, the same additions in each. */
-static void multiply_rows(tile *t, const clef_matmul *product, size_t first, size_t k) {
-    const uint32_t *x = (const uint32_t *)product->rounded.values + k / 2;
-    size_t rows = product->x.rows;
-    for (size_t row = 0; row < rows;) {
-        t->x = x + row * t->x_stride;
-        t->out.y = product->y.data + row * t->out.y_stride + first;
-        if (rows - row >= TILE_ROWS) {
+/* The last rows: the same additions in a smaller tile. */
+static void multiply_tail(const tile *t, size_t rows) {
+    TILE_OF_ROWS(rows, multiply_tile, t)
+}
+
+/* The blocks of one tile follow each other, so that its outputs stay in the first-level cache. */
+static void multiply_blocks(const panel_step *step, tile *t, const float *panel) {
+    const clef_rounded_rows *rounded = &step->product->rounded;
+    const uint32_t *x =
+        (const uint32_t *)rounded->values + (step->row + t->row) * t->x_stride + step->k / 2;
+    for (size_t k = 0; k < step->k_count; k += CLEF_MATMUL_BLOCK) {
+        t->x = x + k / 2;
+        t->panel = panel + k / 2 * WIDE;
+        t->pairs = (smaller(CLEF_MATMUL_BLOCK, step->k_count - k) + 1) / 2;
+        t->out = outputs_of(step, step->k + k);
+        if (step->rows - t->row >= TILE_ROWS) {
             multiply_tile(t, TILE_ROWS);
-            row += TILE_ROWS;
-        } else if (rows - row >= 4) {
-            multiply_tile(t, 4);
-            row += 4;
         } else {
-            multiply_tile(t, 1);
-            row += 1;
+            multiply_tail(t, step->rows - t->row);
         }
+    }
+}
+
+static void multiply_step(panel_step *step, void *panel) {
+    tile t = {.x_stride = step->product->rounded.stride / 2};
+    unpack_panel(step, panel);
+    for (; t.row < step->rows; t.row += TILE_ROWS) {
+        fetch_tile(step, t.row);
+        multiply_blocks(step, &t, panel);
     }
 }
 
 void clef_matmul_bf16_avx512bf16(const clef_matmul *product, size_t begin, size_t end,
                                  void *scratch) {
-    size_t depth = product->weight.columns;
-    for (size_t k = 0; k < depth; k += CLEF_MATMUL_BLOCK) {
-        size_t k_count = depth - k < CLEF_MATMUL_BLOCK ? depth - k : CLEF_MATMUL_BLOCK;
-        bool is_last = k + k_count == depth;
-        for (size_t first = begin; first < end; first += WIDE) {
-            unpack_panel(product->weight, first, k, k_count, scratch);
-            tile t = {.x_stride = product->rounded.stride / 2,
-                      .panel = scratch,
-                      .pairs = (k_count + 1) / 2,
-                      .out = outputs_of(product, first, end, k, is_last)};
-            multiply_rows(&t, product, first, k);
-        }
-    }
+    walk_panels(&(panel_walk){.depth = DEPTH, .multiply = multiply_step}, product, begin, end,
+                scratch);
 }
 
 void clef_round_row_bf16_avx512bf16(clef_matrix x, size_t row, const clef_rounded_rows *rounded) {

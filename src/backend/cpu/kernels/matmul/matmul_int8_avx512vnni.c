@@ -1,87 +1,125 @@
 /* Matrix product of int8 inputs with int8 or 4-bit weights by the byte dot-product instruction:
- * tiles of 6 rows × 32 outputs; a panel holds quads of weights along k, [k/4][32][4].
+ * tiles of 12 rows × 32 outputs; a panel holds quads of weights along k, [k/4][32][4].
  *
  * The instruction takes unsigned times signed bytes, so inputs are stored as value + 128 and every
- * integer sum starts at -128 · Σ weights of its group, which the panel computes once. */
+ * integer sum starts at -128 · Σ weights of its group, which the panel computes once. Integer sums
+ * of a group fill the registers; fp32 sums over groups wait in the first-level cache. */
 #include "backend/cpu/kernel_table.h"
 
 #include "backend/cpu/kernels/vector/vector_avx512.h"
 
-#include "backend/cpu/kernels/matmul/matmul_outputs.h"
-#define ROWS         6 /* 2 × 6 integer and 2 × 6 fp32 sums, 2 weights, 1 input: 27 of 32 registers */
-#define BLOCK_GROUPS (CLEF_MATMUL_BLOCK / 32)
+#include "backend/cpu/kernels/matmul/matmul_panels.h"
 
-/* The panel of one block. */
+#define DEPTH       (4 * CLEF_MATMUL_BLOCK) /* of a panel: inputs are a quarter as wide as fp32 */
+#define GROUP_LIMIT (DEPTH / 32)
+
 typedef struct panel {
-    int32_t start[BLOCK_GROUPS][WIDE]; /* -128 · Σ weights */
-    float scales[BLOCK_GROUPS][WIDE];
-    float quads[CLEF_MATMUL_BLOCK / 4 * WIDE]; /* bits: four int8 each */
+    int32_t start[GROUP_LIMIT][WIDE]; /* -128 · Σ weights */
+    float scales[GROUP_LIMIT][WIDE];
+    float quads[DEPTH / 4 * WIDE]; /* bits: four int8 each */
 } panel;
 
 _Static_assert(sizeof(panel) <= CLEF_MATMUL_SCRATCH, "a panel fits the scratch");
 
-/* 64 weights of one row from column k on, zeros behind `count`. */
-static inline vec load_quads(clef_weight weight, size_t row, size_t k, size_t count) {
-    const char *data = (const char *)weight.data + row * clef_weight_row_bytes(weight);
-    if (weight.dtype == CLEF_DTYPE_I8) {
-        __mmask64 mask = count >= 64 ? ~UINT64_C(0) : (UINT64_C(1) << count) - 1;
-        return _mm512_castsi512_ps(_mm512_maskz_loadu_epi8(mask, data + k));
-    }
-    /* 16 bytes hold 32 columns: each 16-byte lane is doubled, and every second copy shifted down.
-     */
-    __mmask32 mask = count > 32 ? 0xFFFFFFFF : 0xFFFF;
-    __m256i packed = _mm256_maskz_loadu_epi8(mask, data + k / 2);
-    __m512i doubled = _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 1, 0, 1, 2, 3, 2, 3),
-                                               _mm512_castsi256_si512(packed));
-    __m512i shift = _mm512_setr_epi32(0, 0, 0, 0, 4, 4, 4, 4, 0, 0, 0, 0, 4, 4, 4, 4);
-    __m512i halves = _mm512_and_si512(_mm512_srlv_epi32(doubled, shift), _mm512_set1_epi8(15));
-    __m512i values = _mm512_sub_epi8(halves, _mm512_set1_epi8(8));
-    return _mm512_castsi512_ps(
-        _mm512_maskz_mov_epi8(count > 32 ? ~UINT64_C(0) : UINT64_C(0xFFFFFFFF), values));
+static inline __mmask64 first_bytes(size_t count) {
+    return count >= 64 ? ~UINT64_C(0) : (UINT64_C(1) << count) - 1;
 }
 
-/* Quads of weight rows first … first + WIDE - 1; zeros behind the last row. */
-static void unpack_quads(clef_weight weight, size_t first, size_t k_begin, size_t k_count,
-                         panel *out) {
+static inline vec load_bytes(const char *from, size_t count) {
+    return _mm512_castsi512_ps(_mm512_maskz_loadu_epi8(first_bytes(count), from));
+}
+
+/* Quads of LANES int8 rows, from column k on. */
+static void unpack_int8(const char *const *rows, size_t k_begin, size_t k_count, float *quads) {
+    for (size_t k = 0; k < k_count; k += 64) {
+        vec square[LANES];
+        for (size_t i = 0; i < LANES; i++) {
+            square[i] = load_bytes(rows[i] + k_begin + k, k_count - k);
+        }
+        vec_transpose(square);
+        for (size_t i = 0; i < LANES; i++) {
+            vec_store(quads + (k / 4 + i) * WIDE, square[i]);
+        }
+    }
+}
+
+/* Quads of LANES 4-bit rows. Four bytes hold the columns c … c + 3 and c + 16 … c + 19 of their
+ * block of 32, so quads are transposed two in one and then taken apart. */
+static void unpack_int4(const char *const *rows, size_t k_begin, size_t k_count, float *quads) {
+    const __m512i four_bits = _mm512_set1_epi8(15);
+    const __m512i eight = _mm512_set1_epi8(8);
+    for (size_t k = 0; k < k_count; k += 128) {
+        vec square[LANES];
+        for (size_t i = 0; i < LANES; i++) {
+            square[i] = load_bytes(rows[i] + (k_begin + k) / 2, (k_count - k + 31) / 32 * 16);
+        }
+        vec_transpose(square);
+        for (size_t i = 0; i < LANES && k + i / 4 * 32 < k_count; i++) {
+            __m512i both = _mm512_castps_si512(square[i]);
+            __m512i low = _mm512_and_si512(both, four_bits);
+            __m512i high = _mm512_and_si512(_mm512_srli_epi32(both, 4), four_bits);
+            float *to = quads + (k / 4 + i / 4 * 8 + i % 4) * WIDE;
+            vec_store(to, _mm512_castsi512_ps(_mm512_sub_epi8(low, eight)));
+            vec_store(to + 4 * WIDE, _mm512_castsi512_ps(_mm512_sub_epi8(high, eight)));
+        }
+    }
+}
+
+/* Scales of the panel's groups, a vector of rows for each group. */
+static void unpack_scales(const panel_step *step, size_t group_count, panel *out) {
+    clef_weight weight = step->product->weight;
+    size_t groups = clef_weight_groups(weight);
     for (size_t n = 0; n < WIDE; n += LANES) {
-        for (size_t k = 0; k < k_count; k += 64) {
+        for (size_t g = 0; g < group_count; g += LANES) {
             vec square[LANES];
             for (size_t i = 0; i < LANES; i++) {
-                square[i] = first + n + i < weight.rows
-                                ? load_quads(weight, first + n + i, k_begin + k, k_count - k)
-                                : vec_zero();
+                size_t row = smaller(step->first + n + i, weight.rows - 1);
+                const float *from = weight.scales + row * groups + step->k / weight.group + g;
+                square[i] = vec_load_mask(vec_first(group_count - g), from);
             }
             vec_transpose(square);
-            for (size_t i = 0; i < LANES; i++) {
-                vec_store(out->quads + (k / 4 + i) * WIDE + n, square[i]);
+            for (size_t i = 0; i < LANES && g + i < group_count; i++) {
+                vec_store(&out->scales[g + i][n], square[i]);
             }
         }
     }
 }
 
-static void unpack_panel(clef_weight weight, size_t first, size_t k_begin, size_t k_count,
-                         panel *out) {
-    size_t groups = clef_weight_groups(weight);
+/* sum += the four products of each quad. Not the intrinsic: gcc 12 copies the sum for each use. */
+static inline __m512i add_products(__m512i sum, __m512i inputs, __m512i weights) {
+    __asm__("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(inputs), "v"(weights));
+    return sum;
+}
+
+static void unpack_panel(const panel_step *step, size_t group_count, panel *out) {
+    clef_weight weight = step->product->weight;
     size_t quads = weight.group / 4;
-    unpack_quads(weight, first, k_begin, k_count, out);
-    for (size_t g = 0; g * weight.group < k_count; g++) {
-        for (size_t n = 0; n < WIDE; n++) {
-            size_t at = (first + n) * groups + k_begin / weight.group + g;
-            out->scales[g][n] = first + n < weight.rows ? weight.scales[at] : 0;
+    for (size_t n = 0; n < WIDE; n += LANES) {
+        if (weight.dtype == CLEF_DTYPE_I8) {
+            unpack_int8(step->weights + n, step->k, step->k_count, out->quads + n);
+        } else {
+            unpack_int4(step->weights + n, step->k, step->k_count, out->quads + n);
         }
-        for (size_t n = 0; n < WIDE; n += LANES) {
-            __m512i sum = _mm512_setzero_si512();
-            for (size_t q = 0; q < quads; q++) {
-                vec w = vec_load(out->quads + (g * quads + q) * WIDE + n);
-                sum = _mm512_dpbusd_epi32(sum, _mm512_set1_epi8((char)128), _mm512_castps_si512(w));
-            }
-            _mm512_storeu_si512(&out->start[g][n], _mm512_sub_epi32(_mm512_setzero_si512(), sum));
+    }
+    unpack_scales(step, group_count, out);
+    const __m512i zero_input = _mm512_set1_epi8((char)128);
+    for (size_t g = 0; g < group_count; g++) {
+        __m512i low = _mm512_setzero_si512();
+        __m512i high = _mm512_setzero_si512();
+        const float *from = out->quads + g * quads * WIDE;
+        for (size_t q = 0; q < quads; q++) {
+            low = add_products(low, zero_input, _mm512_castps_si512(vec_load(from + q * WIDE)));
+            high = add_products(high, zero_input,
+                                _mm512_castps_si512(vec_load(from + q * WIDE + LANES)));
         }
+        _mm512_storeu_si512(&out->start[g][0], _mm512_sub_epi32(_mm512_setzero_si512(), low));
+        _mm512_storeu_si512(&out->start[g][LANES], _mm512_sub_epi32(_mm512_setzero_si512(), high));
     }
 }
 
 typedef struct tile {
     const panel *weights;
+    size_t group;          /* first group of the block in the panel */
     const uint32_t *x;     /* quads of the first row, at the block's first k */
     size_t x_stride;       /* quads */
     const float *x_scales; /* of the first row, at the block's first group */
@@ -89,91 +127,97 @@ typedef struct tile {
     size_t groups; /* of the block */
     size_t group_quads;
     tile_outputs out;
+    size_t row; /* of the outputs */
 } tile;
 
-/* `rows` is a constant where this is inlined, so the sums stay in registers. */
+/* `rows` is a constant where this is inlined, so the integer sums stay in registers. */
 static inline __attribute__((always_inline)) void multiply_tile(const tile *t, const size_t rows) {
-    vec low[ROWS], high[ROWS];
-#pragma GCC unroll 6
+    vec total[TILE_ROWS][2];
     for (size_t r = 0; r < rows; r++) {
-        low[r] = vec_zero();
-        high[r] = vec_zero();
+        total[r][0] = vec_zero();
+        total[r][1] = vec_zero();
     }
     const uint32_t *x = t->x;
     size_t stride = t->x_stride;
-    const float *quads = t->weights->quads;
+    const float *quads = t->weights->quads + t->group * t->group_quads * WIDE;
     for (size_t g = 0; g < t->groups; g++) {
-        __m512i low_sum[ROWS], high_sum[ROWS];
-#pragma GCC unroll 6
+        const int32_t *start = t->weights->start[t->group + g];
+        const float *scales = t->weights->scales[t->group + g];
+        __m512i low[TILE_ROWS], high[TILE_ROWS];
+#pragma GCC unroll 12
         for (size_t r = 0; r < rows; r++) {
-            low_sum[r] = _mm512_loadu_si512(&t->weights->start[g][0]);
-            high_sum[r] = _mm512_loadu_si512(&t->weights->start[g][LANES]);
+            low[r] = _mm512_loadu_si512(start);
+            high[r] = _mm512_loadu_si512(start + LANES);
         }
         for (size_t q = 0; q < t->group_quads; q++) {
             __m512i w_low = _mm512_castps_si512(vec_load(quads));
             __m512i w_high = _mm512_castps_si512(vec_load(quads + LANES));
             quads += WIDE;
-#pragma GCC unroll 6
+#pragma GCC unroll 12
             for (size_t r = 0; r < rows; r++) {
                 __m512i input = _mm512_set1_epi32((int)x[r * stride]);
-                low_sum[r] = _mm512_dpbusd_epi32(low_sum[r], input, w_low);
-                high_sum[r] = _mm512_dpbusd_epi32(high_sum[r], input, w_high);
+                low[r] = add_products(low[r], input, w_low);
+                high[r] = add_products(high[r], input, w_high);
             }
             x++;
         }
-        vec low_scale = vec_load(&t->weights->scales[g][0]);
-        vec high_scale = vec_load(&t->weights->scales[g][LANES]);
-#pragma GCC unroll 6
+        vec low_scale = vec_load(scales);
+        vec high_scale = vec_load(scales + LANES);
+#pragma GCC unroll 12
         for (size_t r = 0; r < rows; r++) {
             vec scale = vec_set(t->x_scales[r * t->scale_stride + g]);
-            low[r] = vec_fma(_mm512_cvtepi32_ps(low_sum[r]), vec_mul(low_scale, scale), low[r]);
-            high[r] = vec_fma(_mm512_cvtepi32_ps(high_sum[r]), vec_mul(high_scale, scale), high[r]);
+            total[r][0] =
+                vec_fma(_mm512_cvtepi32_ps(low[r]), vec_mul(low_scale, scale), total[r][0]);
+            total[r][1] =
+                vec_fma(_mm512_cvtepi32_ps(high[r]), vec_mul(high_scale, scale), total[r][1]);
         }
     }
-#pragma GCC unroll 6
     for (size_t r = 0; r < rows; r++) {
-        finish_row(&t->out, r, low[r], high[r]);
+        finish_row(&t->out, t->row + r, total[r][0], total[r][1]);
     }
 }
 
-/* Tails of the rows: the same additions in a tile of one row. */
-static void multiply_rows(tile *t, const clef_matmul *product, size_t first, size_t k) {
-    const clef_rounded_rows *rounded = &product->rounded;
-    const uint32_t *x = (const uint32_t *)rounded->values + k / 4;
-    const float *scales = rounded->scales + k / rounded->group;
-    size_t rows = product->x.rows;
-    for (size_t row = 0; row < rows;) {
-        t->x = x + row * t->x_stride;
-        t->x_scales = scales + row * t->scale_stride;
-        t->out.y = product->y.data + row * t->out.y_stride + first;
-        if (rows - row >= ROWS) {
-            multiply_tile(t, ROWS);
-            row += ROWS;
+/* The last rows: the same additions in a smaller tile. */
+static void multiply_tail(const tile *t, size_t rows) {
+    TILE_OF_ROWS(rows, multiply_tile, t)
+}
+
+/* The blocks of one tile follow each other, so that its outputs stay in the first-level cache. */
+static void multiply_blocks(const panel_step *step, tile *t) {
+    const clef_rounded_rows *rounded = &step->product->rounded;
+    size_t row = step->row + t->row;
+    size_t group = rounded->group;
+    for (size_t k = 0; k < step->k_count; k += CLEF_MATMUL_BLOCK) {
+        t->group = k / group;
+        t->groups = (smaller(CLEF_MATMUL_BLOCK, step->k_count - k) + group - 1) / group;
+        t->x = (const uint32_t *)rounded->values + row * t->x_stride + (step->k + k) / 4;
+        t->x_scales = rounded->scales + row * t->scale_stride + (step->k + k) / group;
+        t->out = outputs_of(step, step->k + k);
+        if (step->rows - t->row >= TILE_ROWS) {
+            multiply_tile(t, TILE_ROWS);
         } else {
-            multiply_tile(t, 1);
-            row += 1;
+            multiply_tail(t, step->rows - t->row);
         }
+    }
+}
+
+static void multiply_step(panel_step *step, void *scratch) {
+    const clef_rounded_rows *rounded = &step->product->rounded;
+    tile t = {.weights = scratch,
+              .x_stride = rounded->stride / 4,
+              .scale_stride = rounded->groups,
+              .group_quads = rounded->group / 4};
+    unpack_panel(step, (step->k_count + rounded->group - 1) / rounded->group, scratch);
+    for (; t.row < step->rows; t.row += TILE_ROWS) {
+        fetch_tile(step, t.row);
+        multiply_blocks(step, &t);
     }
 }
 
 void clef_matmul_int8_avx512vnni(const clef_matmul *product, size_t begin, size_t end,
                                  void *scratch) {
-    size_t depth = product->weight.columns;
-    size_t group = product->weight.group;
-    for (size_t k = 0; k < depth; k += CLEF_MATMUL_BLOCK) {
-        size_t k_count = depth - k < CLEF_MATMUL_BLOCK ? depth - k : CLEF_MATMUL_BLOCK;
-        bool is_last = k + k_count == depth;
-        for (size_t first = begin; first < end; first += WIDE) {
-            unpack_panel(product->weight, first, k, k_count, scratch);
-            tile t = {.weights = scratch,
-                      .x_stride = product->rounded.stride / 4,
-                      .scale_stride = product->rounded.groups,
-                      .groups = (k_count + group - 1) / group,
-                      .group_quads = group / 4,
-                      .out = outputs_of(product, first, end, k, is_last)};
-            multiply_rows(&t, product, first, k);
-        }
-    }
+    walk_panels(&(panel_walk){.depth = DEPTH, .multiply = multiply_step}, product, begin, end,
+                scratch);
 }
 
 void clef_round_row_int8_avx512vnni(clef_matrix x, size_t row, const clef_rounded_rows *rounded) {

@@ -1,31 +1,57 @@
-/* Matrix product on vectors: the body of matmul_<level>.c, behind that level's vector_<level>.h.
+/* Matrix product on fp32 vectors: the body of matmul_<level>.c, behind that level's
+ * vector_<level>.h.
  *
- * A panel of 2·LANES weight rows is widened and transposed into scratch, [k][2·LANES], once for all
- * rows of the step. A tile holds TILE_ROWS × 2 vectors of sums, reads two vectors of the panel a k
- * and broadcasts one input a row: enough independent chains to hide the latency of the fused
- * multiply-add. */
+ * A panel is widened and transposed into scratch, [k][2·LANES]. A tile holds TILE_ROWS × 2 vectors
+ * of sums, reads two vectors of the panel a k and broadcasts one input a row: enough independent
+ * chains to hide the latency of the fused multiply-add. Inputs rounded to bfloat16 are widened
+ * once and take the same way. */
 
-#include "backend/cpu/kernels/matmul/matmul_outputs.h"
+#include "backend/cpu/kernels/matmul/matmul_panels.h"
 
-/* panel[k][WIDE] from weight rows first … first + WIDE - 1; zeros behind the last row. */
-static void unpack_panel(clef_weight weight, size_t first, size_t k_begin, size_t k_count,
-                         float *panel) {
-    size_t row_bytes = clef_weight_row_bytes(weight);
+typedef struct fp32_scratch {
+    float panel[CLEF_MATMUL_BLOCK * WIDE];
+    float inputs[CLEF_MATMUL_INPUTS];
+} fp32_scratch;
+
+_Static_assert(sizeof(fp32_scratch) <= CLEF_MATMUL_SCRATCH, "panel and inputs fit the scratch");
+
+/* Pairs of bfloat16 are transposed as they lie, and only then taken apart. */
+static void unpack_pairs(const char *const *rows, size_t k_begin, size_t k_count, float *panel) {
+    for (size_t k = 0; k < k_count; k += 2 * LANES) {
+        vec square[LANES];
+        for (size_t i = 0; i < LANES; i++) {
+            square[i] = vec_load_pairs(rows[i], k_begin + k, k_count - k);
+        }
+        vec_transpose(square);
+        for (size_t i = 0; i < LANES && k + 2 * i < k_count; i++) {
+            float *to = panel + (k + 2 * i) * WIDE;
+            vec_store(to, vec_first_of_pairs(square[i]));
+            vec_store(to + WIDE, vec_second_of_pairs(square[i]));
+        }
+    }
+}
+
+static void unpack_widened(const char *const *rows, clef_dtype dtype, size_t k_begin,
+                           size_t k_count, float *panel) {
+    for (size_t k = 0; k < k_count; k += LANES) {
+        vec square[LANES];
+        for (size_t i = 0; i < LANES; i++) {
+            square[i] = vec_load_weights(dtype, rows[i], k_begin + k, k_count - k);
+        }
+        vec_transpose(square);
+        for (size_t i = 0; i < LANES && i < k_count - k; i++) {
+            vec_store(panel + (k + i) * WIDE, square[i]);
+        }
+    }
+}
+
+static void unpack_panel(const panel_step *step, float *panel) {
+    clef_dtype dtype = step->product->weight.dtype;
     for (size_t n = 0; n < WIDE; n += LANES) {
-        for (size_t k = 0; k < k_count; k += LANES) {
-            vec square[LANES];
-            size_t left = k_count - k;
-            for (size_t i = 0; i < LANES; i++) {
-                size_t row = first + n + i;
-                const char *data = (const char *)weight.data + row * row_bytes;
-                square[i] = row < weight.rows
-                                ? vec_load_weights(weight.dtype, data, k_begin + k, left)
-                                : vec_zero();
-            }
-            vec_transpose(square);
-            for (size_t i = 0; i < LANES && i < left; i++) {
-                vec_store(panel + (k + i) * WIDE + n, square[i]);
-            }
+        if (dtype == CLEF_DTYPE_BF16) {
+            unpack_pairs(step->weights + n, step->k, step->k_count, panel + n);
+        } else {
+            unpack_widened(step->weights + n, dtype, step->k, step->k_count, panel + n);
         }
     }
 }
@@ -36,6 +62,7 @@ typedef struct tile {
     const float *panel;
     size_t k_count;
     tile_outputs out;
+    size_t row; /* of the outputs */
 } tile;
 
 /* `rows` is a constant where this is inlined, so the sums stay in registers. */
@@ -62,42 +89,87 @@ static inline __attribute__((always_inline)) void multiply_tile(const tile *t, c
     }
 #pragma GCC unroll 12
     for (size_t r = 0; r < rows; r++) {
-        finish_row(&t->out, r, low[r], high[r]);
+        finish_row(&t->out, t->row + r, low[r], high[r]);
     }
 }
 
-/* Tails of the rows: at most three sizes of tile, the same additions in each. */
-static void multiply_rows(tile *t, const clef_matmul *product, size_t first, size_t k) {
-    size_t row = 0;
-    size_t rows = product->x.rows;
-    while (row < rows) {
-        t->x = product->x.data + row * t->x_stride + k;
-        t->out.y = product->y.data + row * t->out.y_stride + first;
-        if (rows - row >= TILE_ROWS) {
-            multiply_tile(t, TILE_ROWS);
-            row += TILE_ROWS;
-        } else if (rows - row >= 4) {
-            multiply_tile(t, 4);
-            row += 4;
+/* The last rows: the same additions in a smaller tile. */
+static void multiply_tail(const tile *t, size_t rows) {
+    TILE_OF_ROWS(rows, multiply_tile, t)
+}
+
+static inline void multiply_rows(panel_step *step, const float *x, size_t x_stride,
+                                 const float *panel) {
+    tile t = {.x_stride = x_stride,
+              .panel = panel,
+              .k_count = step->k_count,
+              .out = outputs_of(step, step->k)};
+    for (; t.row < step->rows; t.row += TILE_ROWS) {
+        fetch_tile(step, t.row);
+        t.x = x + t.row * x_stride;
+        if (step->rows - t.row >= TILE_ROWS) {
+            multiply_tile(&t, TILE_ROWS);
         } else {
-            multiply_tile(t, 1);
-            row += 1;
+            multiply_tail(&t, step->rows - t.row);
         }
     }
 }
 
-static void multiply(const clef_matmul *product, size_t begin, size_t end, float *panel) {
-    size_t depth = product->weight.columns;
-    for (size_t k = 0; k < depth; k += CLEF_MATMUL_BLOCK) {
-        size_t k_count = depth - k < CLEF_MATMUL_BLOCK ? depth - k : CLEF_MATMUL_BLOCK;
-        bool is_last = k + k_count == depth;
-        for (size_t first = begin; first < end; first += WIDE) {
-            unpack_panel(product->weight, first, k, k_count, panel);
-            tile t = {.x_stride = product->x.stride,
-                      .panel = panel,
-                      .k_count = k_count,
-                      .out = outputs_of(product, first, end, k, is_last)};
-            multiply_rows(&t, product, first, k);
+/* ---- fp32 inputs ---- */
+
+static void multiply_fp32_panel(panel_step *step, void *scratch) {
+    fp32_scratch *space = scratch;
+    clef_matrix x = step->product->x;
+    unpack_panel(step, space->panel);
+    multiply_rows(step, x.data + step->row * x.stride + step->k, x.stride, space->panel);
+}
+
+static void multiply(const clef_matmul *product, size_t begin, size_t end, void *scratch) {
+    walk_panels(&(panel_walk){.depth = CLEF_MATMUL_BLOCK, .multiply = multiply_fp32_panel}, product,
+                begin, end, scratch);
+}
+
+/* ---- inputs rounded to bfloat16 ---- */
+
+static void round_row(clef_matrix x, size_t row, const clef_rounded_rows *rounded) {
+    uint16_t *values = (uint16_t *)rounded->values + row * rounded->stride;
+    const float *from = x.data + row * x.stride;
+    for (size_t k = 0; k < rounded->stride; k += LANES) {
+        vec_mask mask = vec_first(x.columns > k ? x.columns - k : 0);
+        vec_store_bf16(values + k, vec_load_mask(mask, from + k));
+    }
+}
+
+static void widen_inputs(const panel_step *step, size_t k, size_t count, void *scratch) {
+    fp32_scratch *space = scratch;
+    const clef_rounded_rows *rounded = &step->product->rounded;
+    for (size_t row = 0; row < step->rows; row++) {
+        const uint16_t *from =
+            (const uint16_t *)rounded->values + (step->row + row) * rounded->stride + k;
+        float *to = space->inputs + row * (count + CLEF_MATMUL_PADDING);
+        for (size_t i = 0; i < count; i++) {
+            to[i] = clef_float_of_bf16(from[i]);
         }
     }
+}
+
+static void multiply_rounded_panel(panel_step *step, void *scratch) {
+    fp32_scratch *space = scratch;
+    size_t span = span_of(step->product, CLEF_MATMUL_BLOCK);
+    size_t count = smaller(span, step->product->weight.columns - step->input_k);
+    unpack_panel(step, space->panel);
+    if (step->product->weight.dtype != CLEF_DTYPE_BF16) {
+        for (size_t i = 0; i < step->k_count * WIDE; i++) {
+            space->panel[i] = clef_float_of_bf16(clef_bf16_of_float(space->panel[i]));
+        }
+    }
+    multiply_rows(step, space->inputs + (step->k - step->input_k), count + CLEF_MATMUL_PADDING,
+                  space->panel);
+}
+
+static void multiply_rounded(const clef_matmul *product, size_t begin, size_t end, void *scratch) {
+    walk_panels(&(panel_walk){.depth = CLEF_MATMUL_BLOCK,
+                              .pack = widen_inputs,
+                              .multiply = multiply_rounded_panel},
+                product, begin, end, scratch);
 }

@@ -116,6 +116,37 @@ static inline vec vec_load_weights(clef_dtype dtype, const char *row, size_t k, 
     return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(half), 16));
 }
 
+/* Pairs k, k + 1 … of a row of bfloat16 as bits, the first `count` elements, zeros behind; and what
+ * is first and second in each pair, widened. */
+static inline vec vec_load_pairs(const char *row, size_t k, size_t count) {
+    uint16_t padded[2 * LANES] = {0};
+    const uint16_t *from = (const uint16_t *)(const void *)row + k;
+    if (count < 2 * LANES) {
+        memcpy(padded, from, count * sizeof *from);
+        from = padded;
+    }
+    return _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(const void *)from));
+}
+static inline vec vec_first_of_pairs(vec pairs) {
+    return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_castps_si256(pairs), 16));
+}
+static inline vec vec_second_of_pairs(vec pairs) {
+    return _mm256_and_ps(pairs, _mm256_castsi256_ps(_mm256_set1_epi32((int)0xFFFF0000)));
+}
+
+/* Nearest bfloat16 values, ties to even; NaN stays NaN. */
+static inline void vec_store_bf16(uint16_t *to, vec v) {
+    __m256i bits = _mm256_castps_si256(v);
+    __m256i odd = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));
+    __m256i up = _mm256_add_epi32(bits, _mm256_add_epi32(odd, _mm256_set1_epi32(0x7FFF)));
+    __m256i quiet = _mm256_or_si256(bits, _mm256_set1_epi32(0x400000));
+    __m256i is_nan = _mm256_castps_si256(_mm256_cmp_ps(v, v, _CMP_UNORD_Q));
+    __m256i rounded = _mm256_srli_epi32(_mm256_blendv_epi8(up, quiet, is_nan), 16);
+    __m256i packed = _mm256_packus_epi32(rounded, rounded); /* each half of four, twice */
+    __m128i low = _mm256_castsi256_si128(_mm256_permute4x64_epi64(packed, 0x08));
+    _mm_storeu_si128((__m128i *)(void *)to, low);
+}
+
 /* Transposes a square of LANES vectors in place. */
 static inline void vec_transpose(vec r[LANES]) {
     vec s[LANES];

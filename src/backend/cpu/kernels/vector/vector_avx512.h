@@ -104,6 +104,32 @@ static inline vec vec_load_weights(clef_dtype dtype, const char *row, size_t k, 
     return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(half), 16));
 }
 
+/* Pairs k, k + 1 … of a row of bfloat16 as bits, the first `count` elements, zeros behind; and what
+ * is first and second in each pair, widened. */
+static inline vec vec_load_pairs(const char *row, size_t k, size_t count) {
+    __mmask32 mask = count >= 2 * LANES ? 0xFFFFFFFF : (UINT32_C(1) << count) - 1;
+    const uint16_t *from = (const uint16_t *)(const void *)row + k;
+    return _mm512_castsi512_ps(_mm512_maskz_loadu_epi16(mask, from));
+}
+static inline vec vec_first_of_pairs(vec pairs) {
+    return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_castps_si512(pairs), 16));
+}
+static inline vec vec_second_of_pairs(vec pairs) {
+    return _mm512_castsi512_ps(
+        _mm512_and_si512(_mm512_castps_si512(pairs), _mm512_set1_epi32((int)0xFFFF0000)));
+}
+
+/* Nearest bfloat16 values, ties to even; NaN stays NaN. */
+static inline void vec_store_bf16(uint16_t *to, vec v) {
+    __m512i bits = _mm512_castps_si512(v);
+    __m512i odd = _mm512_and_si512(_mm512_srli_epi32(bits, 16), _mm512_set1_epi32(1));
+    __m512i up = _mm512_add_epi32(bits, _mm512_add_epi32(odd, _mm512_set1_epi32(0x7FFF)));
+    __m512i quiet = _mm512_or_si512(bits, _mm512_set1_epi32(0x400000));
+    __mmask16 is_nan = _mm512_cmp_ps_mask(v, v, _CMP_UNORD_Q);
+    __m512i rounded = _mm512_srli_epi32(_mm512_mask_blend_epi32(is_nan, up, quiet), 16);
+    _mm256_storeu_si256((__m256i *)(void *)to, _mm512_cvtepi32_epi16(rounded));
+}
+
 /* Transposes a square of LANES vectors in place. */
 static inline void vec_transpose(vec r[LANES]) {
     vec s[LANES];

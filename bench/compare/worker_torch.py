@@ -1,0 +1,68 @@
+#!/usr/bin/env python3
+"""Worker: the text shape in PyTorch, as transformers writes it, without the output matrix.
+
+    worker_torch.py bfloat16|float32 THREADS
+
+Request {"work": "prefill"|"generate", "sequences": n, "tokens": n, "runs": n}. prefill: all tokens of all
+sequences from an empty state, nothing kept. generate: one more token for each sequence behind sixteen that a cache
+keeps. Answer {"seconds": median}.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import torch
+import transformers
+from transformers import DynamicCache
+from transformers.models.qwen3_5 import modeling_qwen3_5
+from transformers.models.qwen3_5.configuration_qwen3_5 import Qwen3_5TextConfig
+
+import shape
+import worker
+
+PROMPT, WARM = 16, 64
+
+
+def main() -> None:
+    dtype, threads = getattr(torch, sys.argv[1]), int(sys.argv[2])
+    torch.set_num_threads(threads)
+    torch.manual_seed(0)
+    torch.set_default_dtype(dtype)
+    backbone = modeling_qwen3_5.Qwen3_5TextModel(Qwen3_5TextConfig(**shape.transformers_text())).eval()
+    seen = set()
+
+    def draw(sequences: int, tokens: int) -> torch.Tensor:
+        return torch.randint(0, shape.VOCABULARY, (sequences, tokens))
+
+    def prefill(request: worker.Request) -> float:
+        sequences, tokens = request["sequences"], request["tokens"]
+        # Whole the first time, so that memory is mapped; later only what wakes threads and caches.
+        backbone(input_ids=draw(sequences, min(tokens, WARM) if (sequences, tokens) in seen else tokens),
+                 use_cache=False)
+        seen.add((sequences, tokens))
+        ids = draw(sequences, tokens)
+        return worker.median_seconds(request["runs"], lambda: backbone(input_ids=ids, use_cache=False))
+
+    def generate(request: worker.Request) -> float:
+        sequences = request["sequences"]
+        cache = DynamicCache(config=backbone.config)
+        backbone(input_ids=draw(sequences, PROMPT), cache=cache, use_cache=True)
+        ids = draw(sequences, 1)
+
+        def step() -> None:
+            backbone(input_ids=ids, cache=cache, use_cache=True)
+
+        step()
+        return worker.median_seconds(request["runs"], step)
+
+    def measure(request: worker.Request) -> dict[str, float]:
+        with torch.inference_mode():
+            return {"seconds": (prefill if request["work"] == "prefill" else generate)(request)}
+
+    worker.serve({"version": f"torch {torch.__version__}, transformers {transformers.__version__}",
+                  "weight_bytes": shape.layer_weight_count() * dtype.itemsize}, measure)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,63 @@
+/* The vision tower: patches of pictures and videos become feature rows of the text model, which
+ * take the place of embeddings at placeholder tokens (clef_features in decoder.h). Knows no pixel
+ * format and no token.
+ *
+ * A frame sees itself alone, so frames are computed one behind the other, small ones of a video
+ * together; in a frame, matrices of rows are computed in blocks. Neither changes a bit. */
+#ifndef CLEF_MODEL_VISION_TOWER_H
+#define CLEF_MODEL_VISION_TOWER_H
+
+#include "model/network.h"
+#include "model/patch_grid.h"
+#include "model/trace.h"
+
+/* A block of this many rows keeps its inputs in cache; more gains nothing. */
+#define CLEF_VISION_ROWS 512
+
+typedef struct clef_picture {
+    clef_patch_grid grid;
+    const float *patches; /* [patches, P], P = in_channels · temporal_patch_size · patch_size²;
+                             borrowed */
+} clef_picture;
+
+/* Activations of the tower, sized for some pictures. With the published tower, a frame takes 14 KB
+ * for each of its patches and a block of 512 rows another 16 MB: 245 MB for 16,384 patches. */
+typedef struct clef_vision_workspace {
+    size_t row_limit;                 /* rows of a block: whole merged cells */
+    size_t patch_limit;               /* patches of frames that are computed together */
+    float *floats;                    /* owned; the matrices below */
+    clef_matrix hidden;               /* [patch_limit, V] residual stream */
+    clef_matrix cosine, sine;         /* [patch_limit, head size / 2] */
+    float *keys, *values;             /* [heads, patch_limit, head size] */
+    clef_matrix normed, query, mixed; /* [row_limit, V] */
+    float *wide;            /* [row_limit, ≥ 2·V and ≥ I], [row_limit / cell, cell·V] */
+    uint32_t *ids;          /* owned; [row_limit, 4] rows of the position table */
+    float *factors;         /* owned; [row_limit, 4] */
+    clef_frame_part *parts; /* owned; [row_limit / cell] */
+} clef_vision_workspace;
+
+typedef struct clef_vision_pass {
+    const clef_network *network;
+    clef_backend *backend; /* has reserved row_limit × clef_network_widest_input */
+    clef_vision_workspace *workspace;
+    const clef_trace *trace; /* or NULL */
+} clef_vision_pass;
+
+/* Bytes of a workspace for these pictures. row_limit is the most rows a product may have, a
+ * multiple of CLEF_GRID. */
+uint64_t clef_vision_workspace_bytes(const clef_network *network, const clef_picture *pictures,
+                                     size_t count, size_t row_limit);
+
+/* CLEF_OUT_OF_MEMORY. */
+clef_status clef_vision_workspace_create(const clef_network *network, const clef_picture *pictures,
+                                         size_t count, size_t row_limit,
+                                         clef_vision_workspace *workspace, clef_error *error);
+void clef_vision_workspace_release(clef_vision_workspace *workspace);
+
+/* Features [Σ patches / cell, H] of the pictures, one behind the other, each frame by frame and
+ * cell by cell in raster order. The workspace fits every one of them; a picture's rows depend on
+ * nothing but that picture. Allocates nothing and cannot fail. */
+void clef_vision_tower_run(const clef_vision_pass *pass, const clef_picture *pictures, size_t count,
+                           clef_matrix out);
+
+#endif

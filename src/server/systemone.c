@@ -1,0 +1,125 @@
+/* From body to record where the request arrives (or in a thread of its own when it is long), from
+ * record to answer in the worker, from answer to reply in the worker's thread. */
+#include "server/systemone.h"
+
+#include "base/json.h"
+#include "server/reply.h"
+
+#include <stdio.h>
+
+static void reply_answer(clef_call *call, const clef_answer *answer) {
+    const clef_server_options *options = &call->server->options;
+    const clef_answer_style style = {
+        .unrounded = options->unrounded,
+        .confidence = options->confidence,
+        .with_latency = true,
+    };
+    clef_answer_usage usage;
+    clef_error error = {0};
+    char *json = NULL;
+    size_t bytes = 0;
+    clef_answer_describe(answer, &usage);
+    call->input_tokens = usage.input_tokens;
+    call->model_ns = (uint64_t)(usage.latency_ms * 1e6);
+    if (clef_answer_json(answer, &style, &json, &bytes, &error) != CLEF_OK) {
+        clef_call_fail(call, &error);
+        return;
+    }
+    /* The text of the library becomes the body as it is. */
+    clef_buffer body = {.bytes = json, .length = bytes, .capacity = bytes + 1};
+    clef_call_reply(call, 200, "application/json", "x-clef-cached-tokens: 0\r\n", &body);
+}
+
+static void take_answer(clef_job *job, clef_status status, const clef_answer *answer,
+                        const clef_error *error) {
+    clef_call *call = (clef_call *)(void *)job;
+    if (status == CLEF_OK) {
+        reply_answer(call, answer);
+    } else {
+        clef_call_fail(call, error);
+    }
+}
+
+/* The client library of the hosted service asks for "jev-latest" when it is not told otherwise. */
+static bool is_served(const clef_server_options *options, clef_text name) {
+    for (size_t i = 0; i < options->model_name_count; i += 1) {
+        if (clef_text_equals(name, clef_text_of(options->model_names[i]))) {
+            return true;
+        }
+    }
+    return clef_text_equals(name, clef_text_of(options->model_label)) ||
+           clef_text_equals(name, CLEF_TEXT("jev-latest"));
+}
+
+/* 404 for a model that is not served, when names are checked; true when it was refused. */
+static bool refuse_model(clef_call *call) {
+    const clef_server_options *options = &call->server->options;
+    size_t length = 0;
+    const char *name = clef_record_model(call->record, &length);
+    if (!options->has_strict_model || is_served(options, (clef_text){name, length})) {
+        return false;
+    }
+    clef_buffer served = {0};
+    for (size_t i = 0; i < options->model_name_count; i += 1) {
+        clef_buffer_append_format(&served, i > 0 ? ", %s" : "%s", options->model_names[i]);
+    }
+    clef_call_refuse(call, 404, "unknown_model", "unknown model \"%.*s\"; served: %s",
+                     (int)(length < 200 ? length : 200), name,
+                     served.bytes == NULL ? "" : served.bytes);
+    clef_buffer_release(&served);
+    return true;
+}
+
+/* Clients that speak to the wrong route get told where theirs is. */
+static void add_hint(const clef_buffer *body, clef_error *error) {
+    clef_arena arena = {0};
+    clef_json *value = NULL;
+    if (error->status != CLEF_BAD_REQUEST || body->length == 0 ||
+        clef_json_parse(clef_buffer_text(body), &arena, &value, NULL) != CLEF_OK) {
+        clef_arena_release(&arena);
+        return;
+    }
+    size_t length = strlen(error->message);
+    if (clef_json_member(value, "messages") != NULL &&
+        clef_json_member(value, "questions") == NULL) {
+        snprintf(error->message + length, sizeof error->message - length,
+                 "; a body with messages belongs to POST /v1/chat/completions");
+    }
+    clef_arena_release(&arena);
+}
+
+static void encode(clef_encoder_task *task) {
+    clef_call *call = clef_call_of_task(task);
+    clef_server *server = call->server;
+    clef_error error = {0};
+    clef_buffer *body = &call->exchange->body;
+    clef_status status =
+        clef_record_encode(server->model, body->bytes == NULL ? "" : body->bytes, body->length,
+                           &server->options.record, &call->record, &error);
+    if (status != CLEF_OK) {
+        add_hint(body, &error);
+    }
+    if (status == CLEF_OK && refuse_model(call)) {
+        return;
+    }
+    if (!server->options.logs_requests) {
+        clef_buffer_release(body);
+    }
+    if (status == CLEF_OK) {
+        call->job.record = call->record;
+        call->job.answered = take_answer;
+        status = clef_worker_submit(server->worker, &call->job, &error);
+    }
+    if (status != CLEF_OK) {
+        clef_call_fail(call, &error);
+    }
+}
+
+void clef_systemone_answer(clef_call *call) {
+    call->task.run = encode;
+    if (call->exchange->body.length <= CLEF_INLINE_BODY_BYTES) {
+        encode(&call->task);
+    } else {
+        clef_encoders_run(call->server->encoders, &call->task);
+    }
+}

@@ -1,0 +1,9 @@
+/* POST /v1/systemone: a decision request and its answer. */
+#ifndef CLEF_SERVER_SYSTEMONE_H
+#define CLEF_SERVER_SYSTEMONE_H
+
+#include "server/call.h"
+
+void clef_systemone_answer(clef_call *call);
+
+#endif

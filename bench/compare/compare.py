@@ -3,8 +3,9 @@
 
     compare.py --folder build/compare --clef build/clef --encode-timing build/tests/encode_timing [--quick]
 
-A round asks every engine for one sample of every case of that round; the order of the engines moves on by one each round. A row
-of the table is an engine and a case: the median, least and most of the rounds. run.sh makes everything this needs.
+A round asks every engine for one sample of every case of that round; the order of the engines moves on by one each
+round. A row of the table is an engine and a case: the median, least and most of the rounds. run.sh makes everything
+this needs.
 """
 
 from __future__ import annotations

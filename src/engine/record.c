@@ -4,8 +4,6 @@
 
 #include "base/memory.h"
 
-#define DEFAULT_TOKEN_LIMIT 16384
-
 /* The head's view of the record: plain arrays of types, counts and ranges. */
 static clef_status make_task(clef_record *record, clef_error *error) {
     const clef_request *request = record->request;
@@ -44,7 +42,7 @@ static clef_status choose_prompt_options(const clef_model *model,
                                          const clef_record_options *options,
                                          clef_prompt_options *chosen, clef_error *error) {
     uint32_t context = model->network.config.context_length;
-    uint32_t limit = options->token_limit == 0 ? DEFAULT_TOKEN_LIMIT : options->token_limit;
+    uint32_t limit = options->token_limit == 0 ? CLEF_TOKEN_LIMIT_DEFAULT : options->token_limit;
     if (!model->is_tokenizer_only && limit > context) {
         if (options->token_limit != 0) {
             return clef_fail(error, CLEF_USAGE,

@@ -20,6 +20,7 @@ struct clef_server {
     clef_http *http;
     clef_worker *worker;
     clef_model *model;
+    const char *cpu_level; /* static */
     clef_encoders *encoders;
     clef_api_keys keys;
     clef_metrics metrics; /* the loop's */

@@ -211,7 +211,8 @@ const char *clef_server_addresses(const clef_server *server) {
     return clef_http_addresses(server->http);
 }
 
-clef_status clef_server_start(clef_server *server, clef_model *model, clef_error *error) {
+clef_status clef_server_start(clef_server *server, clef_model *model, const char *cpu_level,
+                              clef_error *error) {
     const clef_worker_options options = {
         .session = server->options.session,
         .record = server->options.record,
@@ -222,6 +223,7 @@ clef_status clef_server_start(clef_server *server, clef_model *model, clef_error
         .context = server->options.context,
     };
     server->model = model;
+    server->cpu_level = cpu_level;
     clef_status status = clef_encoders_create(CLEF_ENCODER_THREADS, &server->encoders, error);
     if (status == CLEF_OK) {
         status = clef_worker_create(model, &options, &server->worker, error);

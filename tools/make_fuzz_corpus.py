@@ -9,6 +9,7 @@ named seed-* are written and removed; inputs that once broke something have othe
 
 from __future__ import annotations
 
+import hashlib
 import json
 import struct
 from pathlib import Path
@@ -147,6 +148,26 @@ def http_requests() -> Iterator[bytes]:
              b"3\r\nabc\r\n0\r\n\r\n", b"2;a=\"b\"\r\n{}\r\n000\r\nT: v\r\n\r\n", b"FFFFFFFFFFFFFFFF\r\n", b"1 \r\n", b"1\na\n0\n\n"]
     for number, text in enumerate(texts):
         yield bytes([number]) + text
+def digest(data: bytes) -> bytes:
+    return hashlib.blake2b(data, digest_size=32).digest()
+
+
+def kept_states() -> Iterator[bytes]:
+    """Files of src/state/prefix_file.h: pages and fixed part of a few floats."""
+    def kept(start: int = 0, position: int = 64, page_floats: int = 16, fixed_floats: int = 8, magic: bytes = b"clefkep1") -> bytes:
+        pages = max(0, position - start) // 64
+        tokens = struct.pack(f"<{pages * 64}I", *range(pages * 64))
+        content = struct.pack(f"<{pages * page_floats}f", *[i / 4 for i in range(pages * page_floats)])
+        fixed = struct.pack(f"<{fixed_floats}f", *[1.5] * fixed_floats)
+        header = magic + struct.pack("<4Q", start, position, page_floats, fixed_floats)
+        header += digest(b"identity") + digest(b"key") + digest(b"parent") + digest(tokens + content) + digest(fixed)
+        header = header.ljust(320 - 32, b"\0")
+        return header + digest(header) + tokens + content + fixed
+    whole = kept()
+    yield from (whole, kept(64, 256), kept(position=192, page_floats=0, fixed_floats=0), kept(magic=b"clefkep9"), kept(64, 64),
+                kept(position=65), kept(128, 64), whole[:-1], whole + b"\0", whole[:320], whole[:100], b"")
+    for place in (3, 9, 17, 25, 200, 300, 330, len(whole) - 1):
+        yield whole[:place] + bytes([whole[place] ^ 64]) + whole[place + 1:]
 
 
 TARGETS = {
@@ -156,6 +177,7 @@ TARGETS = {
     "fuzz_media_text": media_texts,
     "fuzz_picture": any_files,
     "fuzz_png": png_files,
+    "fuzz_prefix_file": kept_states,
     "fuzz_request": request_bodies,
     "fuzz_safetensors": weight_files,
     "fuzz_tokenizer_json": tokenizer_files,

@@ -164,6 +164,8 @@ typedef struct clef_record_options {
     uint32_t level_limit;        /* 255 levels of one score */
     bool truncate;               /* cut the end of an over-long state instead of refusing */
     clef_control_token_mode control_tokens;
+    const char *cache_scope; /* records of different scopes never share kept states, so that nobody
+                                learns from a fast answer what others asked; NULL: all share */
 } clef_record_options;
 
 /* Parses, checks and encodes a request body (the JSON of POST /v1/systemone, borrowed only during
@@ -198,13 +200,28 @@ typedef struct clef_session_options {
                                others hold the memory, and fails when it needs more than that alone */
     bool made_answers; /* compute nothing: logits are a fixed function of a record's tokens, for
                           tests of clients; a model opened as tokenizer only is enough */
+    /* States kept for records that begin with the same tokens. Answers are equal to the bit with
+     * and without. */
+    uint64_t prefix_cache_bytes;   /* memory for them, beside state_bytes; 0: none are kept */
+    uint32_t prefix_cache_entries; /* how many at most; 0: as many as fit */
+    /* An existing directory where they are kept over restarts too; NULL: none. Needs
+     * prefix_cache_bytes. One session at a time may use a directory. */
+    const char *prefix_cache_directory;
+    uint64_t prefix_cache_directory_bytes; /* 0: four times prefix_cache_bytes */
 } clef_session_options;
 
 /* Takes all memory that a step needs. CLEF_USAGE when the model has no head or was opened as
- * tokenizer only; CLEF_OUT_OF_MEMORY. */
+ * tokenizer only, or for a cache directory that cannot be used; CLEF_BUSY when another session uses
+ * it; CLEF_OUT_OF_MEMORY. */
 CLEF_API clef_status clef_session_create(clef_model *model, const clef_session_options *options,
                                          clef_session **session, clef_error *error);
+/* With a cache directory, kept states that are not in it yet are written first. */
 CLEF_API void clef_session_close(clef_session *session);
+
+/* Computes the fixed text that stands before every state, which brings the weights into memory; a
+ * session that keeps states keeps it. For servers, at start; nothing may be pending (CLEF_USAGE).
+ * CLEF_OUT_OF_MEMORY. */
+CLEF_API clef_status clef_session_warm(clef_session *session, clef_error *error);
 
 /* Called once for every submitted record, from clef_session_step. On CLEF_OK `answer` is owned by
  * the callee; otherwise it is NULL and `error`, borrowed during the call, says why. */
@@ -238,6 +255,13 @@ typedef struct clef_session_statistics {
     uint64_t computed_tokens;
     uint64_t state_bytes;   /* of running records */
     uint64_t scratch_bytes; /* activations of a step */
+    uint64_t cached_tokens; /* taken from kept states instead of being computed */
+    uint64_t prefix_cache_entries;
+    uint64_t prefix_cache_bytes;
+    uint64_t prefix_cache_hits,
+        prefix_cache_misses; /* records that began with a kept state, or not */
+    uint64_t prefix_cache_evictions;
+    uint64_t prefix_cache_directory_bytes;
 } clef_session_statistics;
 
 CLEF_API void clef_session_describe(const clef_session *session,
@@ -303,6 +327,7 @@ CLEF_API bool clef_answer_option_at(const clef_answer *answer, uint32_t index, u
 
 typedef struct clef_answer_usage {
     uint32_t input_tokens;      /* computed or restored, after any cut */
+    uint32_t cached_tokens;     /* restored from a kept state */
     uint32_t state_tokens;      /* prefix and state as sent */
     uint32_t state_tokens_used; /* as read */
     bool is_truncated;

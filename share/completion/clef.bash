@@ -12,6 +12,7 @@ _clef() {
     ask:--noul) return ;;
     ask:--choice) return ;;
     ask:--score) return ;;
+    ask:--cache-mib) return ;;
     ask:--output) COMPREPLY=($(compgen -W "auto table json raw" -- "$current")); return ;;
     ask:--round) COMPREPLY=($(compgen -W "4 none" -- "$current")); return ;;
     ask:--confidence) COMPREPLY=($(compgen -W "probability typesafe" -- "$current")); return ;;
@@ -94,7 +95,7 @@ _clef() {
     help:--completion) COMPREPLY=($(compgen -W "bash zsh fish" -- "$current")); return ;;
     esac
     case $command in
-    ask) options="--state --noul --choice --score --batch --output --timings --round --confidence --model --precision --threads --cpu-level --max-tokens --max-state-tokens --max-schema-tokens --max-questions --max-options --max-levels --truncate --control-tokens --json --help " files=1 ;;
+    ask) options="--state --noul --choice --score --batch --cache-mib --no-cache --output --timings --round --confidence --model --precision --threads --cpu-level --max-tokens --max-state-tokens --max-schema-tokens --max-questions --max-options --max-levels --truncate --control-tokens --json --help " files=1 ;;
     serve) options="--host --port --api-key --api-key-file --open-metrics --model-names --strict-model --warmup --fake-engine --log --log-requests --round --confidence --model --precision --threads --cpu-level --max-tokens --max-state-tokens --max-schema-tokens --max-questions --max-options --max-levels --truncate --control-tokens --max-body-bytes --max-connections --max-queue --queue-timeout --header-timeout --body-timeout --idle-timeout --drain-timeout --json --help " files=0 ;;
     encode) options="--state --noul --choice --score --batch --model --precision --threads --cpu-level --max-tokens --max-state-tokens --max-schema-tokens --max-questions --max-options --max-levels --truncate --control-tokens --json --help " files=1 ;;
     info) options="--model --precision --threads --cpu-level --max-tokens --output --json --help " files=0 ;;

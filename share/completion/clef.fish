@@ -13,6 +13,8 @@ complete -c clef -n '__fish_seen_subcommand_from ask' -l noul -x -d 'A question 
 complete -c clef -n '__fish_seen_subcommand_from ask' -l choice -x -d 'A question that is answered by one of the options'
 complete -c clef -n '__fish_seen_subcommand_from ask' -l score -x -d 'A question that is answered by a place on a scale, levels from the lowest to the highest'
 complete -c clef -n '__fish_seen_subcommand_from ask' -l batch -d 'Read one JSON request a line and write one line for each, in order; blank lines are skipped'
+complete -c clef -n '__fish_seen_subcommand_from ask' -l cache-mib -x -d 'Memory in MiB for the states of lines already answered, so that lines that begin with the same state take less time; an eighth of the free memory by default'
+complete -c clef -n '__fish_seen_subcommand_from ask' -l no-cache -d 'Keep no states: compute every line from its beginning'
 complete -c clef -n '__fish_seen_subcommand_from ask' -l output -x -a 'auto table json raw' -d 'auto, the default, is a table on a terminal and JSON elsewhere'
 complete -c clef -n '__fish_seen_subcommand_from ask' -l timings -d 'Say how long the answer took: latency_ms in JSON, a line on standard error beside a table'
 complete -c clef -n '__fish_seen_subcommand_from ask' -l round -x -a '4 none' -d 'Decimal places of the probabilities in JSON; 4 by default'

@@ -26,6 +26,8 @@ _clef() {
             '*--choice[A question that is answered by one of the options]:\[ID=\]\[QUESTION;\]OPTION,...: ' \
             '*--score[A question that is answered by a place on a scale, levels from the lowest to the highest]:\[ID=\]\[QUESTION;\]LEVEL,...: ' \
             '--batch[Read one JSON request a line and write one line for each, in order; blank lines are skipped]' \
+            '--cache-mib[Memory in MiB for the states of lines already answered, so that lines that begin with the same state take less time; an eighth of the free memory by default]:N: ' \
+            '--no-cache[Keep no states\: compute every line from its beginning]' \
             '--output[auto, the default, is a table on a terminal and JSON elsewhere]:value:(auto table json raw)' \
             '--timings[Say how long the answer took\: latency_ms in JSON, a line on standard error beside a table]' \
             '--round[Decimal places of the probabilities in JSON; 4 by default]:value:(4 none)' \

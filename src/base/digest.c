@@ -60,6 +60,13 @@ clef_digest clef_digest_finish(clef_digest_state *state) {
     return digest;
 }
 
+clef_digest clef_digest_of(const void *bytes, size_t length) {
+    clef_digest_state state;
+    clef_digest_begin(&state, CLEF_DIGEST_KEY);
+    clef_digest_add(&state, bytes, length);
+    return clef_digest_finish(&state);
+}
+
 bool clef_digest_equals(const clef_digest *a, const clef_digest *b) {
     return sodium_memcmp(a->bytes, b->bytes, CLEF_DIGEST_BYTES) == 0;
 }

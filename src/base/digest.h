@@ -31,6 +31,9 @@ void clef_digest_add(clef_digest_state *state, const void *bytes, size_t length)
 void clef_digest_add_number(clef_digest_state *state, uint64_t number);
 clef_digest clef_digest_finish(clef_digest_state *state);
 
+/* Of one piece of memory, as a key. */
+clef_digest clef_digest_of(const void *bytes, size_t length);
+
 /* Takes the same time wherever the first difference is. */
 bool clef_digest_equals(const clef_digest *a, const clef_digest *b);
 

@@ -3,6 +3,7 @@
  * being computed, so answers do not wait for slow input. */
 #include "cli/ask_batch.h"
 
+#include "base/system_memory.h"
 #include "cli/input.h"
 #include "cli/interrupt.h"
 #include "cli/output.h"
@@ -280,6 +281,28 @@ static void release_batch(ask_batch *batch) {
     clef_input_close(&batch->input);
 }
 
+/* Memory for kept states when nobody says: a part of what is free, or this where no one knows. */
+#define CACHE_SHARE    8
+#define UNKNOWN_MEMORY ((uint64_t)8 << 30)
+
+static uint64_t choose_cache(const clef_settings *settings) {
+    if (settings->has_no_cache) {
+        return 0;
+    }
+    if (settings->cache_mebibytes > 0) {
+        return (uint64_t)settings->cache_mebibytes << 20;
+    }
+    uint64_t available = clef_system_memory_available();
+    return (available == UINT64_MAX ? UNKNOWN_MEMORY : available) / CACHE_SHARE;
+}
+
+/* States are kept for lines to come. */
+static clef_status create_session(const clef_settings *settings, ask_batch *batch,
+                                  clef_error *error) {
+    const clef_session_options options = {.prefix_cache_bytes = choose_cache(settings)};
+    return clef_session_create(batch->workplace->model, &options, &batch->session, error);
+}
+
 clef_status clef_ask_batch_run(const clef_invocation *invocation, clef_workplace *workplace,
                                bool encode_only, const clef_answer_style *style,
                                clef_error *error) {
@@ -295,7 +318,7 @@ clef_status clef_ask_batch_run(const clef_invocation *invocation, clef_workplace
     batch.input_bytes = find_input_bytes(&batch.input);
     status = clef_workplace_open(invocation, encode_only, workplace, error);
     if (status == CLEF_OK && !encode_only) {
-        status = clef_session_create(workplace->model, NULL, &batch.session, error);
+        status = create_session(settings, &batch, error);
     }
     if (status == CLEF_OK) {
         clef_interrupt_watch();

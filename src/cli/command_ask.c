@@ -144,6 +144,15 @@ static clef_status run_ask(const clef_invocation *invocation, clef_error *error)
         status = clef_fail(error, CLEF_USAGE,
                            "--batch writes JSON lines; --output table shows one answer only");
     }
+    if (status == CLEF_OK && !settings->is_batch &&
+        (settings->has_no_cache || settings->cache_mebibytes > 0)) {
+        status = clef_fail(error, CLEF_USAGE,
+                           "--cache-mib and --no-cache are for --batch: one request has no other "
+                           "to share its state with");
+    }
+    if (status == CLEF_OK && settings->has_no_cache && settings->cache_mebibytes > 0) {
+        status = clef_fail(error, CLEF_USAGE, "--no-cache and --cache-mib exclude each other");
+    }
     if (status != CLEF_OK) {
         return status;
     }
@@ -174,9 +183,9 @@ const clef_command clef_command_ask = {
                 "    --choice \"team=Which team?;billing:Payments,technical:Bugs or outages\" \\\n"
                 "    --score \"urgency=Can wait,This week,Today\" \\\n"
                 "    --noul \"outage=Is a service down?\"\n",
-    .groups = {&clef_options_short_form, &clef_options_batch, &clef_options_answer,
-               &clef_options_model, &clef_options_token_limit, &clef_options_limits,
-               &clef_options_common, NULL},
+    .groups = {&clef_options_short_form, &clef_options_batch, &clef_options_cache,
+               &clef_options_answer, &clef_options_model, &clef_options_token_limit,
+               &clef_options_limits, &clef_options_common, NULL},
     .operand_limit = 1,
     .takes_files = true,
     .run = run_ask,

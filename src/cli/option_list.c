@@ -149,6 +149,23 @@ static const clef_option_row batch_rows[] = {
 };
 const clef_option_group clef_options_batch = GROUP("Many requests", batch_rows);
 
+static const clef_option_row cache_rows[] = {
+    {.name = "cache-mib",
+     .value = "N",
+     .kind = CLEF_OPTION_NUMBER,
+     FIELD(cache_mebibytes),
+     .minimum = 1,
+     .maximum = 1 << 24,
+     .help = "Memory in MiB for the states of lines already answered, so that lines that begin "
+             "with the same state take less time; an eighth of the free memory by default. "
+             "Answers are the same with any amount."},
+    {.name = "no-cache",
+     .kind = CLEF_OPTION_FLAG,
+     FIELD(has_no_cache),
+     .help = "Keep no states: compute every line from its beginning."},
+};
+const clef_option_group clef_options_cache = GROUP("Kept states, with --batch", cache_rows);
+
 static const clef_option_row answer_rows[] = {
     {.name = "output",
      .words = "auto|table|json|raw",

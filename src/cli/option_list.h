@@ -10,6 +10,7 @@ extern const clef_option_group clef_options_short_form;  /* a request without JS
 extern const clef_option_group clef_options_token_limit; /* --max-tokens alone */
 extern const clef_option_group clef_options_limits;      /* the other limits and the text mode */
 extern const clef_option_group clef_options_batch;
+extern const clef_option_group clef_options_cache;  /* states kept between lines of a batch */
 extern const clef_option_group clef_options_answer; /* how an answer is printed */
 extern const clef_option_group clef_options_facts;  /* how facts are printed */
 extern const clef_option_group clef_options_quantize;

@@ -97,6 +97,8 @@ typedef struct clef_settings {
     unsigned confidence; /* a clef_confidence */
     bool with_timings;
     bool is_batch;
+    uint32_t cache_mebibytes;
+    bool has_no_cache;
     bool has_json_errors;
     bool wants_help;
 

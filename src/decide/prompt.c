@@ -219,6 +219,7 @@ static clef_status encode_pieces(prompt_encoder *encoder, const clef_request *re
         return status;
     }
     size_t prefix = encoder->prompt->tokens.count;
+    encoder->prompt->prefix_tokens = prefix;
     size_t enough = encoder->ceiling_bytes;
     if (least_of_schema(request, enough) > enough) {
         return refuse_fixed(encoder, encoder->ceiling + 1, error);
@@ -297,6 +298,16 @@ clef_status clef_prompt_encode(const clef_tokenizer *tokenizer, const clef_reque
 void clef_prompt_release(clef_prompt *prompt) {
     clef_token_list_release(&prompt->tokens);
     *prompt = (clef_prompt){0};
+}
+
+clef_status clef_prompt_encode_prefix(const clef_tokenizer *tokenizer, clef_token_list *tokens,
+                                      clef_error *error) {
+    clef_prompt prompt = {.tokens = *tokens};
+    prompt_encoder encoder = {.tokenizer = tokenizer, .prompt = &prompt};
+    clef_piece_walk walk = {.visit = encode_prefix_piece, .context = &encoder, .error = error};
+    clef_status status = clef_pieces_visit_prefix(&walk);
+    *tokens = prompt.tokens;
+    return status;
 }
 
 /* ---- pieces as text ------------------------------------------------------------------------ */

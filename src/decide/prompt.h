@@ -26,6 +26,7 @@ typedef struct clef_prompt {
     clef_token_list tokens;
     clef_span *question_spans; /* [question_count] */
     clef_span *option_spans; /* [option_count] of all questions in order, options in prompt order */
+    size_t prefix_tokens;    /* the fixed text before the state */
     size_t state_tokens;     /* prefix and state as sent */
     size_t state_tokens_used; /* prefix and state as read; less only when truncated */
     bool is_cut_allowed;      /* the options asked for truncation */
@@ -39,6 +40,10 @@ clef_status clef_prompt_encode(const clef_tokenizer *tokenizer, const clef_reque
                                const clef_prompt_options *options, clef_arena *arena,
                                clef_prompt *out, clef_error *error);
 void clef_prompt_release(clef_prompt *prompt);
+
+/* Appends the fixed text that every prompt begins with. CLEF_OUT_OF_MEMORY. */
+clef_status clef_prompt_encode_prefix(const clef_tokenizer *tokenizer, clef_token_list *tokens,
+                                      clef_error *error);
 
 /* The pieces as text, in order, for tests and tools: piece(context, text) each. Failure to build
  * one is CLEF_OUT_OF_MEMORY. */

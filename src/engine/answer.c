@@ -55,7 +55,7 @@ static clef_status make_texts(clef_answer *answer, clef_error *error) {
 }
 
 clef_status clef_answer_create(clef_record *record, const float *logits, double latency_ms,
-                               clef_answer **out, clef_error *error) {
+                               size_t cached_tokens, clef_answer **out, clef_error *error) {
     *out = NULL;
     size_t count = record->request->option_count;
     clef_answer *answer = clef_allocate(1, sizeof *answer);
@@ -64,6 +64,7 @@ clef_status clef_answer_create(clef_record *record, const float *logits, double 
     }
     answer->record = clef_record_share(record);
     answer->latency_ms = latency_ms;
+    answer->cached_tokens = (uint32_t)cached_tokens;
     answer->logits = clef_arena_allocate(&answer->arena, count, sizeof(float));
     answer->probabilities = clef_arena_allocate(&answer->arena, count, sizeof(float));
     clef_status status = CLEF_OK;
@@ -91,7 +92,8 @@ clef_status clef_answer_repeat(const clef_answer *answer, clef_record *record,
     if (!clef_record_equals(answer->record, record)) {
         return clef_fail(error, CLEF_USAGE, "the answer is that of another computation");
     }
-    return clef_answer_create(record, answer->logits, answer->latency_ms, repeated, error);
+    return clef_answer_create(record, answer->logits, answer->latency_ms, answer->cached_tokens,
+                              repeated, error);
 }
 
 void clef_answer_close(clef_answer *answer) {
@@ -190,6 +192,7 @@ bool clef_answer_option_at(const clef_answer *answer, uint32_t index, uint32_t o
 void clef_answer_describe(const clef_answer *answer, clef_answer_usage *usage) {
     const clef_prompt *prompt = &answer->record->prompt;
     *usage = (clef_answer_usage){.input_tokens = (uint32_t)prompt->tokens.count,
+                                 .cached_tokens = answer->cached_tokens,
                                  .state_tokens = (uint32_t)prompt->state_tokens,
                                  .state_tokens_used = (uint32_t)prompt->state_tokens_used,
                                  .is_truncated = prompt->is_truncated,

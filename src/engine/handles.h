@@ -6,6 +6,7 @@
 #include <clef/clef.h>
 #include <stdatomic.h>
 
+#include "base/digest.h"
 #include "decide/answer.h"
 #include "engine/made_weights.h"
 #include "model/joint_head.h"
@@ -42,6 +43,9 @@ struct clef_record {
     clef_request *request;
     clef_prompt prompt;
     clef_head_task task;
+    /* What decides the state beside the tokens, and from which of them on. */
+    clef_digest cache_salt;
+    size_t cache_salt_begin;
 };
 
 struct clef_answer {
@@ -54,6 +58,7 @@ struct clef_answer {
     clef_text *labels;       /* [option_count] in prompt order */
     clef_arena arena;
     double latency_ms;
+    uint32_t cached_tokens;
 };
 
 clef_runtime *clef_runtime_share(clef_runtime *runtime);
@@ -76,6 +81,6 @@ clef_status clef_model_check_tokenizer(const clef_model *model, clef_error *erro
 /* A record's answer from its logits (copied). CLEF_INTERNAL when one is not finite;
  * CLEF_OUT_OF_MEMORY. */
 clef_status clef_answer_create(clef_record *record, const float *logits, double latency_ms,
-                               clef_answer **answer, clef_error *error);
+                               size_t cached_tokens, clef_answer **answer, clef_error *error);
 
 #endif

@@ -92,6 +92,15 @@ static clef_status encode(clef_record *record, clef_text body, const clef_record
     return make_task(record, error);
 }
 
+/* Without a scope, tokens alone decide whose state may be shared. */
+static void set_scope(clef_record *record, const char *scope) {
+    record->cache_salt_begin = SIZE_MAX;
+    if (scope != NULL) {
+        record->cache_salt = clef_digest_of(scope, strlen(scope));
+        record->cache_salt_begin = 0;
+    }
+}
+
 clef_status clef_record_encode(clef_model *model, const char *body, size_t body_bytes,
                                const clef_record_options *options, clef_record **out,
                                clef_error *error) {
@@ -107,6 +116,7 @@ clef_status clef_record_encode(clef_model *model, const char *body, size_t body_
     }
     atomic_init(&record->references, 1);
     record->model = clef_model_share(model);
+    set_scope(record, chosen.cache_scope);
     clef_status status = encode(record, (clef_text){body, body_bytes}, &chosen, error);
     if (status != CLEF_OK) {
         clef_record_close(record);

@@ -1,55 +1,15 @@
-/* The session: a queue of records, packed steps over them, answers. Everything a step needs was
- * taken when the session was created; a sequence's state is taken when its record first runs. */
-#include "engine/session.h"
+/* The session's life and its queue of records. Everything a step needs is taken when the session is
+ * created; a sequence's state is taken when its record first runs. */
+#include "engine/session_parts.h"
 
-#include "base/clock.h"
 #include "base/memory.h"
 #include "base/system_memory.h"
-#include "engine/handles.h"
-#include "engine/made_answers.h"
-#include "engine/schedule.h"
-#include "model/media_positions.h"
-#include "state/sequence.h"
 
 #include <stdio.h>
 
 #define DEFAULT_ROWS 512
 /* Records a step can share: short records have some sixty tokens at least. */
 #define ROWS_PER_SLICE 16
-
-/* One submitted record. */
-typedef struct job {
-    struct job *next;
-    clef_record *record;
-    clef_answer_callback *callback;
-    void *context;
-    clef_sequence *sequence; /* once it runs */
-    uint64_t state_bytes;    /* once it runs: what its whole state takes */
-    clef_head_reading reading;
-    uint64_t started_ns;
-} job;
-
-struct clef_session {
-    clef_model *model;
-    clef_backend *backend;
-    clef_workspace workspace;
-    clef_page_pool pool;
-    job *first, *last; /* oldest first */
-    size_t job_count;
-    uint64_t state_bytes, state_byte_limit; /* of running jobs; limit 0: none */
-    clef_sequence **free_sequences;         /* [slice_limit], free_count of them */
-    size_t free_count;
-    size_t row_limit, slice_limit;
-    uint32_t *tokens;             /* [row_limit] */
-    int32_t *positions;           /* [3 * row_limit] */
-    clef_slice *slices;           /* [slice_limit] */
-    clef_head_reading **readings; /* [slice_limit] */
-    job **running;                /* [slice_limit], who owns each slice */
-    clef_span_part *parts;        /* [row_limit + slice_limit] */
-    size_t *remaining, *shares;   /* [slice_limit] */
-    uint64_t step_count, computed_tokens;
-    bool has_made_answers;
-};
 
 size_t clef_session_rows(uint32_t rows_per_step) {
     size_t rows = rows_per_step == 0 ? DEFAULT_ROWS : rows_per_step;
@@ -71,10 +31,12 @@ static clef_status take_memory(clef_session *session, clef_error *error) {
     session->parts = clef_allocate(rows + slices, sizeof *session->parts);
     session->remaining = clef_allocate(slices, sizeof *session->remaining);
     session->shares = clef_allocate(slices, sizeof *session->shares);
+    session->candidates = clef_allocate(slices, sizeof *session->candidates);
     session->free_sequences = clef_allocate(slices, sizeof(clef_sequence *));
     if (session->tokens == NULL || session->positions == NULL || session->slices == NULL ||
         session->readings == NULL || session->running == NULL || session->parts == NULL ||
-        session->remaining == NULL || session->shares == NULL || session->free_sequences == NULL) {
+        session->remaining == NULL || session->shares == NULL || session->candidates == NULL ||
+        session->free_sequences == NULL) {
         return clef_fail_memory(error, rows * sizeof *session->parts, "the lists of a session");
     }
     return clef_workspace_create(&session->model->network, rows, &session->workspace, error);
@@ -111,6 +73,12 @@ clef_status clef_session_create(clef_model *model, const clef_session_options *o
         return clef_fail(error, CLEF_USAGE, "%u rows in a step, over the limit of %d", rows,
                          CLEF_SESSION_ROW_LIMIT);
     }
+    if (options != NULL && options->prefix_cache_directory != NULL &&
+        options->prefix_cache_bytes == 0) {
+        return clef_fail(error, CLEF_USAGE,
+                         "the cache directory %s needs memory for a prefix cache beside it",
+                         options->prefix_cache_directory);
+    }
     if (model->is_tokenizer_only) {
         return clef_fail(error, CLEF_USAGE, "the model was opened for its tokenizer only");
     }
@@ -143,6 +111,9 @@ clef_status clef_session_create(clef_model *model, const clef_session_options *o
     if (status == CLEF_OK) {
         status = take_memory(session, error);
     }
+    if (status == CLEF_OK && options != NULL && options->prefix_cache_bytes > 0) {
+        status = clef_session_cache_create(session, options, error);
+    }
     if (status != CLEF_OK) {
         clef_session_close(session);
         return status;
@@ -153,7 +124,16 @@ clef_status clef_session_create(clef_model *model, const clef_session_options *o
 
 /* ---- jobs ---- */
 
-static void keep_sequence(clef_session *session, clef_sequence *sequence) {
+clef_status clef_session_take_sequence(clef_session *session, clef_sequence **out,
+                                       clef_error *error) {
+    if (session->free_count > 0) {
+        *out = session->free_sequences[--session->free_count];
+        return CLEF_OK;
+    }
+    return clef_sequence_create(&session->model->network.layout, &session->pool, out, error);
+}
+
+void clef_session_keep_sequence(clef_session *session, clef_sequence *sequence) {
     if (sequence == NULL) {
         return;
     }
@@ -165,9 +145,9 @@ static void keep_sequence(clef_session *session, clef_sequence *sequence) {
     }
 }
 
-static void destroy_job(clef_session *session, job *done) {
+static void destroy_job(clef_session *session, clef_job *done) {
     session->state_bytes -= done->state_bytes;
-    keep_sequence(session, done->sequence);
+    clef_session_keep_sequence(session, done->sequence);
     clef_head_reading_release(&done->reading);
     clef_record_close(done->record);
     clef_release(done);
@@ -178,7 +158,7 @@ void clef_session_close(clef_session *session) {
         return;
     }
     while (session->first != NULL) {
-        job *next = session->first->next;
+        clef_job *next = session->first->next;
         destroy_job(session, session->first);
         session->first = next;
     }
@@ -186,6 +166,7 @@ void clef_session_close(clef_session *session) {
         clef_sequence_destroy(session->free_sequences[--session->free_count]);
     }
     clef_release(session->free_sequences);
+    clef_session_cache_release(session);
     clef_page_pool_release(&session->pool);
     clef_workspace_release(&session->workspace);
     clef_backend_destroy(session->backend);
@@ -197,6 +178,7 @@ void clef_session_close(clef_session *session) {
     clef_release(session->parts);
     clef_release(session->remaining);
     clef_release(session->shares);
+    clef_release(session->candidates);
     clef_model_close(session->model);
     clef_release(session);
 }
@@ -206,7 +188,7 @@ clef_status clef_session_submit(clef_session *session, clef_record *record,
     if (record->model != session->model) {
         return clef_fail(error, CLEF_USAGE, "the record was encoded for another model");
     }
-    job *added = clef_allocate(1, sizeof *added);
+    clef_job *added = clef_allocate(1, sizeof *added);
     if (added == NULL) {
         return clef_fail_memory(error, sizeof *added, "a queued record");
     }
@@ -223,11 +205,10 @@ clef_status clef_session_submit(clef_session *session, clef_record *record,
     return CLEF_OK;
 }
 
-/* Takes a job out of the queue, tells its owner, and forgets it. */
-static void finish_job(clef_session *session, job *done, clef_status status, clef_answer *answer,
-                       const clef_error *error) {
-    job **link = &session->first;
-    job *before = NULL;
+void clef_session_finish_job(clef_session *session, clef_job *done, clef_status status,
+                             clef_answer *answer, const clef_error *error) {
+    clef_job **link = &session->first;
+    clef_job *before = NULL;
     while (*link != done) {
         before = *link;
         link = &(*link)->next;
@@ -244,11 +225,11 @@ static void finish_job(clef_session *session, job *done, clef_status status, cle
 }
 
 bool clef_session_cancel(clef_session *session, const void *context) {
-    for (job *of = session->first; of != NULL; of = of->next) {
+    for (clef_job *of = session->first; of != NULL; of = of->next) {
         if (of->context == context) {
             clef_error error = {0};
             clef_status status = clef_fail(&error, CLEF_CANCELLED, "the record was cancelled");
-            finish_job(session, of, status, NULL, &error);
+            clef_session_finish_job(session, of, status, NULL, &error);
             return true;
         }
     }
@@ -257,7 +238,7 @@ bool clef_session_cancel(clef_session *session, const void *context) {
 
 void clef_session_describe(const clef_session *session, clef_session_statistics *statistics) {
     uint64_t running = 0;
-    for (const job *of = session->first; of != NULL; of = of->next) {
+    for (const clef_job *of = session->first; of != NULL; of = of->next) {
         running += of->sequence != NULL;
     }
     const clef_network *network = &session->model->network;
@@ -267,175 +248,15 @@ void clef_session_describe(const clef_session *session, clef_session_statistics 
         .steps = session->step_count,
         .computed_tokens = session->computed_tokens,
         .state_bytes = session->state_bytes,
+        .cached_tokens = session->cached_tokens,
+        .prefix_cache_entries = session->cache.count,
+        .prefix_cache_bytes = session->has_cache ? clef_prefix_cache_bytes(&session->cache) : 0,
+        .prefix_cache_hits = session->cache.hits,
+        .prefix_cache_misses = session->cache.misses,
+        .prefix_cache_evictions = session->cache.evictions,
+        .prefix_cache_directory_bytes =
+            session->store == NULL ? 0 : clef_prefix_store_bytes(session->store),
         .scratch_bytes = clef_workspace_floats(network, session->row_limit) * sizeof(float)};
-}
-
-/* ---- a step ---- */
-
-/* Whether a record that has not begun may take the state it needs: the whole of it at once, so that
- * none runs dry half-way. It waits while others hold the memory. */
-static bool must_wait(const clef_session *session, uint64_t needed) {
-    return session->state_byte_limit != 0 && session->state_bytes > 0 &&
-           session->state_bytes + needed > session->state_byte_limit;
-}
-
-/* State for a record that runs for the first time. */
-static clef_status start_job(clef_session *session, job *of, uint64_t needed, clef_error *error) {
-    const clef_network *network = &session->model->network;
-    if (session->state_byte_limit != 0 && needed > session->state_byte_limit) {
-        return clef_fail(error, CLEF_OUT_OF_MEMORY,
-                         "a record of %zu tokens needs %llu bytes of state, over the limit of %llu",
-                         of->record->task.token_count, (unsigned long long)needed,
-                         (unsigned long long)session->state_byte_limit);
-    }
-    clef_status status = CLEF_OK;
-    if (session->free_count > 0) {
-        of->sequence = session->free_sequences[--session->free_count];
-    } else {
-        status = clef_sequence_create(&network->layout, &session->pool, &of->sequence, error);
-    }
-    if (status == CLEF_OK) {
-        status = clef_sequence_reserve(of->sequence, of->record->task.token_count, error);
-    }
-    if (status == CLEF_OK) {
-        status = clef_head_reading_create(network, &of->record->task, &of->reading, error);
-    }
-    of->state_bytes = needed;
-    session->state_bytes += needed;
-    of->started_ns = clef_clock_ns();
-    return status;
-}
-
-/* Adds the next `rows` tokens of a record to the step as slice number `slice`. */
-static void add_slice(clef_session *session, job *of, size_t slice, size_t row, size_t rows) {
-    clef_sequence *sequence = of->sequence;
-    const uint32_t *tokens = of->record->task.tokens + sequence->position;
-    memcpy(session->tokens + row, tokens, rows * sizeof *tokens);
-    session->slices[slice] = clef_sequence_slice(sequence, row, rows);
-    session->readings[slice] = &of->reading;
-    session->running[slice] = of;
-}
-
-void clef_session_fill_positions(clef_slices slices, size_t rows, int32_t *positions) {
-    for (size_t s = 0; s < slices.count; s++) {
-        clef_positions_fill(NULL, &slices.items[s], rows, positions);
-    }
-}
-
-/* Forms the step: shares out rows and lists slices. A record that cannot get memory fails alone;
- * one that must wait keeps those behind it waiting too, so that long records get their turn.
- * Returns the number of slices; *rows receives the rows. */
-static size_t form_step(clef_session *session, size_t *rows) {
-    size_t candidates = 0;
-    for (job *of = session->first; of != NULL && candidates < session->slice_limit; of = of->next) {
-        size_t position = of->sequence == NULL ? 0 : of->sequence->position;
-        session->remaining[candidates++] = of->record->task.token_count - position;
-    }
-    size_t shared = clef_schedule_share(session->remaining, candidates, session->row_limit,
-                                        session->slice_limit, session->shares);
-    size_t slices = 0;
-    *rows = 0;
-    job *of = session->first;
-    for (size_t i = 0; i < shared; i++) {
-        job *next = of->next;
-        size_t count = session->shares[i];
-        clef_error error = {0};
-        clef_status status = CLEF_OK;
-        if (count > 0 && of->sequence == NULL) {
-            uint64_t needed = clef_state_layout_bytes(&session->model->network.layout,
-                                                      of->record->task.token_count);
-            if (must_wait(session, needed)) {
-                break;
-            }
-            status = start_job(session, of, needed, &error);
-        }
-        if (status != CLEF_OK) {
-            finish_job(session, of, status, NULL, &error);
-        } else if (count > 0) {
-            add_slice(session, of, slices++, *rows, count);
-            *rows += count;
-        }
-        of = next;
-    }
-    clef_session_fill_positions((clef_slices){session->slices, slices}, *rows, session->positions);
-    return slices;
-}
-
-/* The answer from logits that were computed, or the failure to compute them. Releases the logits.
- */
-static void answer_from(clef_session *session, job *of, float *logits, clef_status status,
-                        clef_error *error) {
-    clef_answer *answer = NULL;
-    if (status == CLEF_OK) {
-        double latency_ms = (double)(clef_clock_ns() - of->started_ns) / 1e6;
-        status = clef_answer_create(of->record, logits, latency_ms, &answer, error);
-    }
-    clef_release(logits);
-    finish_job(session, of, status, answer, error);
-}
-
-/* The head's turn: all tokens of the record have been read. */
-static void answer_job(clef_session *session, job *of) {
-    clef_error error = {0};
-    size_t options = of->record->task.option_total;
-    float *logits = clef_allocate(options, sizeof *logits);
-    clef_status status =
-        logits == NULL ? clef_fail_memory(&error, options * sizeof *logits, "logits")
-                       : clef_head_decide(&session->model->network, session->backend, &of->reading,
-                                          of->sequence->pages, NULL, logits, &error);
-    answer_from(session, of, logits, status, &error);
-}
-
-/* Answers everything that is queued, without a model. */
-static void answer_made(clef_session *session) {
-    while (session->first != NULL) {
-        job *of = session->first;
-        clef_error error = {0};
-        size_t options = of->record->task.option_total;
-        float *logits = clef_allocate(options, sizeof *logits);
-        clef_status status = CLEF_OK;
-        of->started_ns = clef_clock_ns();
-        if (logits == NULL) {
-            status = clef_fail_memory(&error, options * sizeof *logits, "logits");
-        } else {
-            clef_made_answers_fill(of->record, logits);
-        }
-        answer_from(session, of, logits, status, &error);
-    }
-    session->step_count++;
-}
-
-clef_status clef_session_step(clef_session *session, size_t *pending, clef_error *error) {
-    (void)error;
-    if (session->has_made_answers) {
-        answer_made(session);
-    }
-    size_t rows = 0;
-    size_t slices = session->has_made_answers ? 0 : form_step(session, &rows);
-    if (slices > 0) {
-        clef_pass pass = {.network = &session->model->network,
-                          .backend = session->backend,
-                          .workspace = &session->workspace,
-                          .step = {.rows = rows,
-                                   .tokens = session->tokens,
-                                   .positions = session->positions,
-                                   .slices = {session->slices, slices}}};
-        clef_decoder_run(&pass);
-        clef_head_observe(&pass, session->readings, session->parts);
-        session->step_count++;
-        session->computed_tokens += rows;
-    }
-    for (size_t s = 0; s < slices; s++) {
-        job *of = session->running[s];
-        of->sequence->position += session->slices[s].count;
-        if (of->sequence->position == of->record->task.token_count) {
-            answer_job(session, of);
-        }
-    }
-    if (pending != NULL) {
-        *pending = session->job_count;
-    }
-    return CLEF_OK;
 }
 
 /* ---- one record ---- */

@@ -17,6 +17,12 @@ typedef struct clef_features {
     size_t run_count;
     clef_matrix rows; /* [Σ count, H] */
 } clef_features;
+/* A copy of a sequence's fixed state as it is behind the first `rows` rows of a slice. */
+typedef struct clef_snapshot {
+    size_t slice;
+    size_t rows;  /* a multiple of CLEF_GRID, at least one, at most the slice's */
+    float *fixed; /* [layout.fixed_floats], written by the step */
+} clef_snapshot;
 
 /* Rows of a step stand slice behind slice, without gaps. */
 typedef struct clef_step {
@@ -25,6 +31,9 @@ typedef struct clef_step {
     const int32_t *positions; /* [3, rows]: time, height, width; equal for text */
     clef_slices slices;
     const clef_features *const *features; /* [slices.count], NULL: none; or NULL: text alone */
+    const clef_snapshot *snapshots; /* [snapshot_count], in order of slices and rows, none twice */
+    size_t snapshot_count;
+    clef_slice *parts; /* [slices.count] scratch, when there are snapshots */
 } clef_step;
 
 /* Everything a block needs to compute one step. */

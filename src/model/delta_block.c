@@ -1,8 +1,20 @@
 /* Gated DeltaNet of one layer: projections, short convolution, normalised queries and keys, the
  * delta rule over the sequences' matrices, a gated norm. */
-#include "model/decoder.h"
+#include "model/snapshot.h"
 
 #include <math.h>
+
+/* In rounds, as the delta rule below: each up to the next snapshots. */
+static void convolve(const clef_pass *pass, const clef_delta_weights *weights,
+                     const clef_layer_state *state, clef_matrix raw, clef_matrix out) {
+    size_t taps = pass->network->config.convolution_taps;
+    clef_slices slices;
+    for (size_t round = 0; (slices = clef_step_round(&pass->step, round)).count > 0; round++) {
+        pass->backend->operations->short_convolution(
+            pass->backend, slices, raw, weights->convolution, taps, state->tail_offset, out);
+        clef_step_copy(&pass->step, round, state->tail_offset, (taps - 1) * raw.columns);
+    }
+}
 
 void clef_delta_block_run(const clef_pass *pass, size_t layer, clef_matrix x, clef_matrix out) {
     const clef_operations *op = pass->backend->operations;
@@ -33,8 +45,7 @@ void clef_delta_block_run(const clef_pass *pass, size_t layer, clef_matrix x, cl
     clef_trace_matrix(pass->trace, "layers", (int)layer, "linear_attn.z", z);
 
     /* silu(convolution over time), then q = l2(q)/√DK and k = l2(k) per key head. */
-    op->short_convolution(pass->backend, pass->step.slices, raw, weights->convolution,
-                          config->convolution_taps, state->tail_offset, qkv);
+    convolve(pass, weights, state, raw, qkv);
     clef_trace_matrix(pass->trace, "layers", (int)layer, "linear_attn.conv_silu", qkv);
     clef_matrix query = clef_matrix_columns(qkv, 0, key_columns);
     clef_matrix key = clef_matrix_columns(qkv, key_columns, key_columns);
@@ -51,8 +62,13 @@ void clef_delta_block_run(const clef_pass *pass, size_t layer, clef_matrix x, cl
     clef_trace_matrix(pass->trace, "layers", (int)layer, "linear_attn.g", a);
     clef_trace_matrix(pass->trace, "layers", (int)layer, "linear_attn.beta", b);
 
-    op->delta_rule(pass->backend, pass->step.slices, shape, query, key, value, a, b,
-                   state->matrix_offset, mixed);
+    size_t matrices = shape.value_heads * shape.key_size * shape.value_size;
+    clef_slices slices;
+    for (size_t round = 0; (slices = clef_step_round(&pass->step, round)).count > 0; round++) {
+        op->delta_rule(pass->backend, slices, shape, query, key, value, a, b, state->matrix_offset,
+                       mixed);
+        clef_step_copy(&pass->step, round, state->matrix_offset, matrices);
+    }
     clef_trace_matrix(pass->trace, "layers", (int)layer, "linear_attn.delta_output", mixed);
     op->gated_norm(pass->backend, clef_matrix_heads(mixed, shape.value_heads), weights->norm,
                    config->rms_epsilon, clef_matrix_heads(z, shape.value_heads));

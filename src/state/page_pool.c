@@ -54,8 +54,8 @@ void clef_page_drop(clef_page_pool *pool, float *page) {
     }
 }
 
-void clef_page_pool_trim(clef_page_pool *pool) {
-    while (pool->free_pages != NULL) {
+void clef_page_pool_trim(clef_page_pool *pool, size_t kept) {
+    while (pool->page_count > pool->used_count + kept) {
         clef_page *next = pool->free_pages->next;
         clef_release(pool->free_pages);
         pool->free_pages = next;
@@ -64,5 +64,5 @@ void clef_page_pool_trim(clef_page_pool *pool) {
 }
 
 void clef_page_pool_release(clef_page_pool *pool) {
-    clef_page_pool_trim(pool);
+    clef_page_pool_trim(pool, 0);
 }

@@ -23,7 +23,7 @@ float *clef_page_share(float *page);
 /* One reference less; the last one gives the page back to the pool. */
 void clef_page_drop(clef_page_pool *pool, float *page);
 
-/* Gives free pages back to the system. */
-void clef_page_pool_trim(clef_page_pool *pool);
+/* Gives free pages back to the system, all but `kept` of them. */
+void clef_page_pool_trim(clef_page_pool *pool, size_t kept);
 
 #endif

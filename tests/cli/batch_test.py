@@ -27,6 +27,22 @@ class Batch(unittest.TestCase):
         for line, one in zip(encoded, together, strict=True):
             self.assertEqual(json.loads(line)["input_ids"], json.loads(one)["input_ids"])
 
+    def test_kept_states_change_nothing(self) -> None:
+        body = '{"model":"m","state":"%s","questions":{"q":{"type":"noul","instructions":"Is it %d?"}}}'
+        stdin = "\n".join(body % ("Some text about an order that came late. " * (5 + i % 3), i % 4) for i in range(24)).encode()
+        command = ["ask", "--batch", "--model", RANDOM, "--output", "raw"]
+        without = answer(*command, "--no-cache", stdin=stdin)
+        self.assertEqual(answer(*command, stdin=stdin), without)
+        self.assertEqual(answer(*command, "--cache-mib", "1", stdin=stdin), without)
+
+    def test_cache_options_are_for_batches(self) -> None:
+        for options in (["--no-cache"], ["--cache-mib=4"]):
+            done = run("ask", *options, stdin=GOOD % 1)
+            self.assertEqual(done.returncode, 2)
+            self.assertIn(b"--batch", done.stderr)
+        self.assertEqual(run("ask", "--batch", "--no-cache", "--cache-mib=4", stdin=GOOD % 1).returncode, 2)
+        self.assertEqual(run("ask", "--batch", "--cache-mib=0", stdin=GOOD % 1).returncode, 2)
+
     def test_order_beyond_the_window(self) -> None:
         short = b'{"model":"%d","state":"s","questions":{"q":{"type":"noul"}}}'
         long = short.replace(b'"s"', b'"' + b"word " * 100 + b'"')

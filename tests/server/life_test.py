@@ -17,6 +17,7 @@ from pathlib import Path
 from service import BASE, BODY, LONG, PROGRAM, Service, clean_environment, post, read_reply, read_to_end, statuses
 
 LONG_BODY = json.dumps(LONG).encode()
+SLOW = ("--cpu-level", "reference")  # so that a long request takes seconds on any machine
 
 
 def failed_start(*arguments: object, **variables: str) -> tuple[int, str]:
@@ -134,7 +135,7 @@ class Signals(unittest.TestCase):
             service.stop()
 
     def test_what_takes_too_long_is_cut(self) -> None:
-        service = Service("--drain-timeout", "1", fake=False)
+        service = Service("--drain-timeout", "1", *SLOW, fake=False)
         with service.connect() as stream:
             stream.sendall(post(json.dumps({**LONG, "state": LONG["state"] * 3}).encode()))
             time.sleep(0.5)
@@ -147,7 +148,7 @@ class Signals(unittest.TestCase):
 
     def test_a_second_signal_ends_at_once(self) -> None:
         for number in (signal.SIGTERM, signal.SIGINT):
-            service = Service(fake=False)
+            service = Service(*SLOW, fake=False)
             with service.connect() as stream:
                 stream.sendall(post(LONG_BODY))
                 time.sleep(0.2)

@@ -339,7 +339,11 @@ static void test_raw_answer_and_encoding(void **state) {
     uint32_t ids[] = {7, 0, 4294967295u};
     clef_span questions[] = {{1, 2}, {9, 9}};
     clef_span options[] = {{3, 4}, {5, 6}, {7, 8}};
-    clef_prompt prompt = {{ids, 3, 3}, questions, options, 40, 30, false, false};
+    clef_prompt prompt = {.tokens = {ids, 3, 3},
+                          .question_spans = questions,
+                          .option_spans = options,
+                          .state_tokens = 40,
+                          .state_tokens_used = 30};
     clef_answer_write_raw(request, &prompt, (float[]){1.5f, -0.1f, 3e-10f},
                           (float[]){0.8320184f, 0.16798161f, 1.0f}, &out);
     assert_text(clef_buffer_text(&out),

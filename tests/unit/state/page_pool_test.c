@@ -89,7 +89,11 @@ static void trimming_keeps_what_is_used(void **state) {
     }
     assert_int_equal(pool.page_count, 5);
     kept[FLOATS - 1] = 7;
-    clef_page_pool_trim(&pool);
+    clef_page_pool_trim(&pool, 7);
+    assert_int_equal(pool.page_count, 5);
+    clef_page_pool_trim(&pool, 3);
+    assert_int_equal(pool.page_count, 4);
+    clef_page_pool_trim(&pool, 0);
     assert_int_equal(pool.page_count, 1);
     assert_int_equal(pool.used_count, 1);
     assert_true(kept[FLOATS - 1] == 7);

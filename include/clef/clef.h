@@ -166,6 +166,14 @@ typedef struct clef_record_options {
     clef_control_token_mode control_tokens;
     const char *cache_scope; /* records of different scopes never share kept states, so that nobody
                                 learns from a fast answer what others asked; NULL: all share */
+    /* One question in another light, chosen once the whole request has been checked. CLEF_USAGE
+     * when there is no such question, or the order is none of its options. */
+    const char *question; /* its id; NULL: none, and the fields below mean nothing */
+    size_t question_bytes;
+    bool question_alone;          /* the other questions are left out */
+    const uint32_t *option_order; /* [option_order_count], or NULL: sorted by id. The places of a
+                                     choice's options as sent, in the order of the prompt */
+    uint32_t option_order_count;
 } clef_record_options;
 
 /* Parses, checks and encodes a request body (the JSON of POST /v1/systemone, borrowed only during

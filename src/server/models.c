@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <time.h>
 
-/* The default of the hosted service's client libraries. */
+/* What client libraries of the hosted service ask for when they are not told otherwise. */
 #define HOSTED_NAME  "jev-latest"
 #define OWNER        "Cloudflare"
 #define DESCRIPTION  "Typed decisions: noul, choice and score questions, in one forward pass"
@@ -124,4 +124,34 @@ void clef_models_answer_openapi(clef_call *call) {
     clef_buffer body = {0};
     clef_buffer_append(&body, clef_openapi_bytes, clef_openapi_length);
     clef_call_reply(call, 200, "application/json", "", &body);
+}
+
+/* ---- names that are not served ---- */
+
+static bool is_served(const clef_server_options *options, clef_text name) {
+    for (size_t i = 0; i < options->model_name_count; i += 1) {
+        if (clef_text_equals(name, clef_text_of(options->model_names[i]))) {
+            return true;
+        }
+    }
+    return clef_text_equals(name, clef_text_of(options->model_label)) ||
+           clef_text_equals(name, CLEF_TEXT(HOSTED_NAME));
+}
+
+bool clef_models_refuse(clef_call *call) {
+    const clef_server_options *options = &call->server->options;
+    size_t length = 0;
+    const char *name = clef_record_model(call->record, &length);
+    if (!options->has_strict_model || is_served(options, (clef_text){name, length})) {
+        return false;
+    }
+    clef_buffer served = {0};
+    for (size_t i = 0; i < options->model_name_count; i += 1) {
+        clef_buffer_append_format(&served, i > 0 ? ", %s" : "%s", options->model_names[i]);
+    }
+    clef_call_refuse(call, 404, "unknown_model", "unknown model \"%.*s\"; served: %s",
+                     (int)(length < 200 ? length : 200), name,
+                     served.bytes == NULL ? "" : served.bytes);
+    clef_buffer_release(&served);
+    return true;
 }

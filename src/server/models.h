@@ -11,4 +11,8 @@ void clef_models_answer(clef_call *call);
 /* GET /openapi.json: src/server/openapi.json as it is. */
 void clef_models_answer_openapi(clef_call *call);
 
+/* Refuses a call whose record names a model that is not served, with 404, when names are checked;
+ * true when it did. */
+bool clef_models_refuse(clef_call *call);
+
 #endif

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "server/passes.h"
 #include "server/reply.h"
 #include "server/routes.h"
 
@@ -145,6 +146,7 @@ static void on_finish(void *context, clef_http_exchange *exchange) {
     }
     server->place_count -= call->has_place;
     clef_record_close(call->record);
+    clef_passes_close(call->passes);
     clef_release(call);
     exchange->call = NULL;
 }
@@ -247,8 +249,10 @@ void clef_server_close(clef_server *server) {
     if (server == NULL) {
         return;
     }
-    clef_encoders_close(server->encoders);
+    /* Each of the two hands work to the other: first the threads end, then what they share. */
+    clef_encoders_stop(server->encoders);
     clef_worker_close(server->worker);
+    clef_encoders_close(server->encoders);
     clef_http_close(server->http);
     clef_access_log_close(&server->log);
     if (server->has_lock) {

@@ -19,7 +19,7 @@ struct clef_vision_measure {
     clef_backend *backend, *profiling;
     clef_profile profile;
     clef_vision_workspace workspace;
-    clef_picture picture;
+    clef_vision_picture picture;
     size_t row_limit;
     float *patches; /* owned; [patches, P] */
     clef_matrix features;

@@ -12,12 +12,8 @@ clef_patch_grid clef_patch_grid_of(uint32_t frame_count, uint32_t width, uint32_
                              height / SIDE, width / SIDE};
 }
 
-size_t clef_patch_count(clef_patch_grid grid) {
-    return (size_t)grid.pairs * grid.rows * grid.columns;
-}
-
 size_t clef_patch_token_count(clef_patch_grid grid) {
-    return clef_patch_count(grid) / (MERGE * MERGE);
+    return clef_patch_grid_features(grid, MERGE);
 }
 
 static void fill_table(float table[256], clef_pixel_rule rule) {

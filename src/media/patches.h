@@ -3,6 +3,7 @@
 #define CLEF_MEDIA_PATCHES_H
 
 #include "media/picture.h"
+#include "tensor/patch_grid.h"
 
 #define CLEF_PATCH_SIDE   16
 #define CLEF_PATCH_MERGE  2 /* patches a side that become one token */
@@ -16,15 +17,8 @@ typedef enum clef_pixel_rule {
     CLEF_PIXEL_PILLOW, /* (byte / 255 − 0.5) / 0.5 */
 } clef_pixel_rule;
 
-/* Patches of one picture or video. */
-typedef struct clef_patch_grid {
-    uint32_t pairs;         /* pairs of frames; 1 for a picture */
-    uint32_t rows, columns; /* patches, both even */
-} clef_patch_grid;
-
 /* frame_count ≥ 1 frames whose sides are multiples of 32. */
 clef_patch_grid clef_patch_grid_of(uint32_t frame_count, uint32_t width, uint32_t height);
-size_t clef_patch_count(clef_patch_grid grid);
 /* Tokens: patches by 4. */
 size_t clef_patch_token_count(clef_patch_grid grid);
 

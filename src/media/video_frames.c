@@ -131,7 +131,7 @@ static clef_status take_all(uint32_t frame_count, const clef_video_options *opti
 static void time_pairs(const clef_video_options *options, clef_video_plan *plan) {
     bool has_own = options->uses_all_frames && options->metadata_indices != NULL;
     double rate = rate_of(options);
-    for (uint32_t pair = 0; pair < plan->grid.pairs; pair++) {
+    for (uint32_t pair = 0; pair < plan->grid.frames; pair++) {
         uint32_t first = 2 * pair;
         uint32_t second = first + 1 < plan->frame_count ? first + 1 : first;
         double early = has_own ? (double)options->metadata_indices[first] : plan->indices[first];

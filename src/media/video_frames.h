@@ -32,7 +32,7 @@ typedef struct clef_video_options {
 typedef struct clef_video_plan {
     uint32_t frame_count;                     /* used, 1 to the limit */
     uint32_t indices[CLEF_VIDEO_FRAME_LIMIT]; /* [frame_count] of the video's frames, ascending */
-    double seconds[CLEF_VIDEO_PAIR_LIMIT];    /* [grid.pairs] middle of each pair */
+    double seconds[CLEF_VIDEO_PAIR_LIMIT];    /* [grid.frames] middle of each pair */
     uint32_t width, height;                   /* after resizing */
     clef_patch_grid grid;
 } clef_video_plan;

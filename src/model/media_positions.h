@@ -5,7 +5,7 @@
 #define CLEF_MODEL_MEDIA_POSITIONS_H
 
 #include "model/decoder.h"
-#include "model/patch_grid.h"
+#include "tensor/patch_grid.h"
 
 typedef enum clef_token_type {
     CLEF_TOKEN_TEXT = 0,

@@ -259,7 +259,7 @@ static void merge_patches(const clef_vision_pass *pass, const frame_group *group
 
 /* ---- pictures ---- */
 
-static void run_picture(const clef_vision_pass *pass, const clef_picture *picture,
+static void run_picture(const clef_vision_pass *pass, const clef_vision_picture *picture,
                         clef_matrix out) {
     const clef_vision_weights *weights = &pass->network->vision;
     size_t cell = weights->merger_expand.weight.columns / pass->workspace->hidden.columns;
@@ -280,8 +280,8 @@ static void run_picture(const clef_vision_pass *pass, const clef_picture *pictur
     }
 }
 
-void clef_vision_tower_run(const clef_vision_pass *pass, const clef_picture *pictures, size_t count,
-                           clef_matrix out) {
+void clef_vision_tower_run(const clef_vision_pass *pass, const clef_vision_picture *pictures,
+                           size_t count, clef_matrix out) {
     size_t merge = pass->network->config.vision.spatial_merge_size;
     size_t row = 0;
     for (size_t i = 0; i < count; i++) {

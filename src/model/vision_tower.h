@@ -8,17 +8,17 @@
 #define CLEF_MODEL_VISION_TOWER_H
 
 #include "model/network.h"
-#include "model/patch_grid.h"
 #include "model/trace.h"
+#include "tensor/patch_grid.h"
 
 /* A block of this many rows keeps its inputs in cache; more gains nothing. */
 #define CLEF_VISION_ROWS 512
 
-typedef struct clef_picture {
+typedef struct clef_vision_picture {
     clef_patch_grid grid;
     const float *patches; /* [patches, P], P = in_channels · temporal_patch_size · patch_size²;
                              borrowed */
-} clef_picture;
+} clef_vision_picture;
 
 /* Activations of the tower, sized for some pictures. With the published tower, a frame takes 14 KB
  * for each of its patches and a block of 512 rows another 16 MB: 245 MB for 16,384 patches. */
@@ -45,19 +45,21 @@ typedef struct clef_vision_pass {
 
 /* Bytes of a workspace for these pictures. row_limit is the most rows a product may have, a
  * multiple of CLEF_GRID. */
-uint64_t clef_vision_workspace_bytes(const clef_network *network, const clef_picture *pictures,
-                                     size_t count, size_t row_limit);
+uint64_t clef_vision_workspace_bytes(const clef_network *network,
+                                     const clef_vision_picture *pictures, size_t count,
+                                     size_t row_limit);
 
 /* CLEF_OUT_OF_MEMORY. */
-clef_status clef_vision_workspace_create(const clef_network *network, const clef_picture *pictures,
-                                         size_t count, size_t row_limit,
-                                         clef_vision_workspace *workspace, clef_error *error);
+clef_status clef_vision_workspace_create(const clef_network *network,
+                                         const clef_vision_picture *pictures, size_t count,
+                                         size_t row_limit, clef_vision_workspace *workspace,
+                                         clef_error *error);
 void clef_vision_workspace_release(clef_vision_workspace *workspace);
 
 /* Features [Σ patches / cell, H] of the pictures, one behind the other, each frame by frame and
  * cell by cell in raster order. The workspace fits every one of them; a picture's rows depend on
  * nothing but that picture. Allocates nothing and cannot fail. */
-void clef_vision_tower_run(const clef_vision_pass *pass, const clef_picture *pictures, size_t count,
-                           clef_matrix out);
+void clef_vision_tower_run(const clef_vision_pass *pass, const clef_vision_picture *pictures,
+                           size_t count, clef_matrix out);
 
 #endif

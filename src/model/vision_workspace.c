@@ -21,7 +21,7 @@ static size_t group_patches(clef_patch_grid grid, size_t row_limit) {
     return frame * (fitting < grid.frames ? fitting : grid.frames);
 }
 
-static tower_sizes find_sizes(const clef_network *network, const clef_picture *pictures,
+static tower_sizes find_sizes(const clef_network *network, const clef_vision_picture *pictures,
                               size_t count, size_t row_limit) {
     const clef_vision_config *c = &network->config.vision;
     tower_sizes sizes = {.cell = (size_t)c->spatial_merge_size * c->spatial_merge_size,
@@ -44,8 +44,9 @@ static size_t count_floats(const tower_sizes *s) {
     return s->patch_limit * frame + s->row_limit * block;
 }
 
-uint64_t clef_vision_workspace_bytes(const clef_network *network, const clef_picture *pictures,
-                                     size_t count, size_t row_limit) {
+uint64_t clef_vision_workspace_bytes(const clef_network *network,
+                                     const clef_vision_picture *pictures, size_t count,
+                                     size_t row_limit) {
     tower_sizes sizes = find_sizes(network, pictures, count, row_limit);
     size_t taps = sizes.row_limit * 4 * (sizeof(uint32_t) + sizeof(float));
     return count_floats(&sizes) * sizeof(float) + taps +
@@ -63,9 +64,10 @@ static clef_matrix place(float **next, size_t rows, size_t columns) {
     return (clef_matrix){take(next, rows * stride), rows, columns, stride};
 }
 
-clef_status clef_vision_workspace_create(const clef_network *network, const clef_picture *pictures,
-                                         size_t count, size_t row_limit,
-                                         clef_vision_workspace *workspace, clef_error *error) {
+clef_status clef_vision_workspace_create(const clef_network *network,
+                                         const clef_vision_picture *pictures, size_t count,
+                                         size_t row_limit, clef_vision_workspace *workspace,
+                                         clef_error *error) {
     tower_sizes sizes = find_sizes(network, pictures, count, row_limit);
     *workspace =
         (clef_vision_workspace){.row_limit = sizes.row_limit, .patch_limit = sizes.patch_limit};

@@ -19,7 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     clef_error error = {0};
     clef_image image;
     if (clef_image_read(data + 2, size - 2, &options, &image, &error) == CLEF_OK) {
-        size_t count = clef_patch_count(image.grid);
+        size_t count = clef_patch_grid_patches(image.grid);
         float patch[CLEF_PATCH_VALUES];
         for (size_t i = 0; i < count; i += 1 + count / 3) {
             clef_patches_write(&image.picture, 1, CLEF_PIXEL_TORCH, i, 1, patch);

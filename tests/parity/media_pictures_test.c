@@ -59,9 +59,9 @@ static bool check_refusal(const clef_json *row, clef_text bytes) {
 }
 
 static void check_patches(const clef_json *row, const clef_image *image) {
-    size_t count = clef_patch_count(image->grid);
+    size_t count = clef_patch_grid_patches(image->grid);
     const clef_json *grid = member(row, "grid_thw");
-    assert_int_equal(image->grid.pairs, number_at(grid, 0));
+    assert_int_equal(image->grid.frames, number_at(grid, 0));
     assert_int_equal(image->grid.rows, number_at(grid, 1));
     assert_int_equal(image->grid.columns, number_at(grid, 2));
     uint64_t tokens = 0;

@@ -50,7 +50,7 @@ typedef struct media_request {
     recorded_questions questions;
     double logits[OPTION_LIMIT]; /* float64 */
     cut_picture media[PICTURE_LIMIT];
-    clef_picture pictures[PICTURE_LIMIT];
+    clef_vision_picture pictures[PICTURE_LIMIT];
     size_t media_count, image_count;
 } media_request;
 

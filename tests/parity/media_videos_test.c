@@ -55,13 +55,13 @@ static void check_plan(const clef_json *row, const clef_video_plan *plan) {
         assert_int_equal(plan->indices[i], number_at(indices, i));
     }
     const clef_json *grid = member(row, "grid_thw");
-    assert_int_equal(plan->grid.pairs, number_at(grid, 0));
+    assert_int_equal(plan->grid.frames, number_at(grid, 0));
     assert_int_equal(plan->grid.rows, number_at(grid, 1));
     assert_int_equal(plan->grid.columns, number_at(grid, 2));
     const clef_json *timestamps = member(row, "timestamps");
-    assert_int_equal(plan->grid.pairs, timestamps->count);
+    assert_int_equal(plan->grid.frames, timestamps->count);
     const clef_json *timestamp = timestamps->first;
-    for (uint32_t i = 0; i < plan->grid.pairs; i++, timestamp = timestamp->next) {
+    for (uint32_t i = 0; i < plan->grid.frames; i++, timestamp = timestamp->next) {
         char label[CLEF_VIDEO_LABEL_BYTES], text[CLEF_VIDEO_LABEL_BYTES + 16];
         clef_video_label_write(plan->seconds[i], label);
         snprintf(text, sizeof text, "%s seconds", label);
@@ -77,7 +77,7 @@ static void check_values(const clef_json *row, const clef_video *video) {
         clef_digest_add(&state, frame->rgb, (size_t)frame->width * frame->height * 3);
     }
     assert_digest_text(&state, row, "resized_sha256");
-    size_t count = clef_patch_count(video->plan.grid);
+    size_t count = clef_patch_grid_patches(video->plan.grid);
     assert_int_equal(count, number_at(member(row, "pixel_values_shape"), 0));
     float *values = clef_allocate(count, CLEF_PATCH_VALUES * sizeof *values);
     clef_patches_write(video->frames, video->plan.frame_count, CLEF_PIXEL_TORCH, 0, count, values);

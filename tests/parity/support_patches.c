@@ -48,6 +48,6 @@ cut_picture cut_frames(const clef_safetensors *file, const char *const *names, s
     return cut;
 }
 
-clef_picture picture_of(const cut_picture *cut) {
-    return (clef_picture){cut->grid, cut->patches};
+clef_vision_picture picture_of(const cut_picture *cut) {
+    return (clef_vision_picture){cut->grid, cut->patches};
 }

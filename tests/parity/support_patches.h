@@ -21,6 +21,6 @@ typedef struct cut_picture {
 cut_picture cut_frames(const clef_safetensors *file, const char *const *names, size_t count);
 
 /* The picture for the tower; borrows. */
-clef_picture picture_of(const cut_picture *cut);
+clef_vision_picture picture_of(const cut_picture *cut);
 
 #endif

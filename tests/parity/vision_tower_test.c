@@ -61,8 +61,8 @@ static int close_case(void **state) {
 }
 
 /* Features [Σ, H] of pictures. Freed with clef_release. */
-static float *run_tower(const clef_network *network, const clef_picture *pictures, size_t count,
-                        const char *level, unsigned threads, size_t row_limit,
+static float *run_tower(const clef_network *network, const clef_vision_picture *pictures,
+                        size_t count, const char *level, unsigned threads, size_t row_limit,
                         const clef_trace *trace) {
     clef_error error = {0};
     clef_backend *backend = NULL;
@@ -105,7 +105,7 @@ static size_t compare_picture(const tower_case *with, size_t index, const char *
                               double *worst) {
     trace_capture capture = {0};
     clef_trace trace = capture_trace(&capture);
-    clef_picture picture = picture_of(&with->media[index]);
+    clef_vision_picture picture = picture_of(&with->media[index]);
     size_t prefix = strlen(media_names[index]);
     size_t compared = 0;
     clef_release(run_tower(&with->model->network, &picture, 1, level, 1, 64, &trace));
@@ -149,7 +149,7 @@ static void stages_are_the_recorded_ones(void **state) {
 static void check_bits(void *context, const char *level) {
     const tower_case *with = context;
     const clef_network *network = &with->model->network;
-    clef_picture pictures[MEDIA_COUNT];
+    clef_vision_picture pictures[MEDIA_COUNT];
     float *alone[MEDIA_COUNT];
     size_t bytes[MEDIA_COUNT];
     for (size_t i = 0; i < MEDIA_COUNT; i++) {
@@ -170,7 +170,7 @@ static void check_bits(void *context, const char *level) {
         clef_release(all);
     }
     /* A frame of a video is what it would be as a picture. */
-    clef_picture frame = pictures[2];
+    clef_vision_picture frame = pictures[2];
     frame.grid.frames = 1;
     frame.patches += clef_patch_grid_frame(frame.grid) * PATCH_VALUES;
     float *second = run_tower(network, &frame, 1, level, 2, 512, NULL);
@@ -214,7 +214,7 @@ static void bfloat16_is_near(void **state) {
     clef_model_options options = {.precision = CLEF_PRECISION_BF16};
     assert_ok(clef_model_open(runtime, fixture("tiny-random/release"), &options, &rounded, &error),
               &error);
-    clef_picture picture = picture_of(&with->media[1]);
+    clef_vision_picture picture = picture_of(&with->media[1]);
     size_t rows = clef_patch_grid_features(picture.grid, 2);
     float *exact = run_tower(network, &picture, 1, NULL, 1, 512, NULL);
     float *found = run_tower(&rounded->network, &picture, 1, NULL, 1, 512, NULL);

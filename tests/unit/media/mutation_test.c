@@ -84,7 +84,7 @@ static bool survives(const clef_buffer *file) {
         return false;
     }
     assert_true((uint64_t)image.decoded_width * image.decoded_height <= PIXEL_LIMIT);
-    assert_true(clef_patch_count(image.grid) > 0);
+    assert_true(clef_patch_grid_patches(image.grid) > 0);
     clef_image_release(&image);
     return true;
 }

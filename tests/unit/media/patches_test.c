@@ -30,11 +30,11 @@ static void check_frames(uint32_t frame_count, uint32_t width, uint32_t height,
         frames[i] = made_frame(width, height, i + 1);
     }
     clef_patch_grid grid = clef_patch_grid_of(frame_count, width, height);
-    size_t count = clef_patch_count(grid);
+    size_t count = clef_patch_grid_patches(grid);
     float *values = malloc(count * CLEF_PATCH_VALUES * sizeof *values);
     clef_patches_write(frames, frame_count, rule, 0, count, values);
     size_t seen = 0;
-    for (uint32_t frame = 0; frame < 2 * grid.pairs; frame++) {
+    for (uint32_t frame = 0; frame < 2 * grid.frames; frame++) {
         const clef_picture *picture = &frames[frame < frame_count ? frame : frame_count - 1];
         for (uint32_t y = 0; y < height; y++) {
             for (uint32_t x = 0; x < width; x++) {
@@ -80,12 +80,12 @@ static void every_value_is_where_the_formula_says(void **state) {
 static void grids_count(void **state) {
     (void)state;
     clef_patch_grid grid = clef_patch_grid_of(UINT32_MAX, 32, 64);
-    assert_int_equal(grid.pairs, UINT32_C(1) << 31);
+    assert_int_equal(grid.frames, UINT32_C(1) << 31);
     grid = clef_patch_grid_of(3, 64, 96);
-    assert_int_equal(grid.pairs, 2);
+    assert_int_equal(grid.frames, 2);
     assert_int_equal(grid.rows, 6);
     assert_int_equal(grid.columns, 4);
-    assert_int_equal(clef_patch_count(grid), 48);
+    assert_int_equal(clef_patch_grid_patches(grid), 48);
     assert_int_equal(clef_patch_token_count(grid), 12);
 }
 

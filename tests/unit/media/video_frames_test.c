@@ -49,7 +49,7 @@ static void indices_of_samples(void **state) {
 
 static void labels_are(const clef_video_plan *plan, const char *expected) {
     char all[256] = "";
-    for (uint32_t pair = 0; pair < plan->grid.pairs; pair++) {
+    for (uint32_t pair = 0; pair < plan->grid.frames; pair++) {
         char label[CLEF_VIDEO_LABEL_BYTES];
         clef_video_label_write(plan->seconds[pair], label);
         size_t length = strlen(all);
@@ -132,7 +132,7 @@ static void rates(void **state) {
     clef_video_plan plan = plan_of(4, &options);
     assert_int_equal(plan.frame_count, 9);
     assert_int_equal(plan.indices[8], 3);
-    assert_int_equal(plan.grid.pairs, 5);
+    assert_int_equal(plan.grid.frames, 5);
 }
 
 static void refuses(uint32_t frames, uint32_t side, const clef_video_options *options,

@@ -19,7 +19,7 @@ static clef_network network_of_release(void) {
 
 static uint64_t bytes_of(uint32_t frames, uint32_t rows, uint32_t columns) {
     clef_network network = network_of_release();
-    clef_picture picture = {.grid = {frames, rows, columns}};
+    clef_vision_picture picture = {.grid = {frames, rows, columns}};
     return clef_vision_workspace_bytes(&network, &picture, 1, CLEF_VISION_ROWS);
 }
 
@@ -38,14 +38,15 @@ static void memory_follows_the_largest_frame(void **state) {
 static void several_pictures_share_it(void **state) {
     (void)state;
     clef_network network = network_of_release();
-    clef_picture pictures[] = {{.grid = {1, 16, 16}}, {.grid = {1, 64, 64}}, {.grid = {8, 4, 6}}};
+    clef_vision_picture pictures[] = {
+        {.grid = {1, 16, 16}}, {.grid = {1, 64, 64}}, {.grid = {8, 4, 6}}};
     assert_int_equal(clef_vision_workspace_bytes(&network, pictures, 3, CLEF_VISION_ROWS),
                      bytes_of(1, 64, 64));
 }
 
 static void each_allocation_fails(void **state) {
     clef_network network = network_of_release();
-    clef_picture picture = {.grid = {1, 16, 16}};
+    clef_vision_picture picture = {.grid = {1, 16, 16}};
     (void)state;
     for (size_t allowed = 0;; allowed++) {
         clef_error error = {0};

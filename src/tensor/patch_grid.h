@@ -1,7 +1,7 @@
 /* How the patches of a picture or video lie: frame behind frame; in a frame, merged cell behind
  * merged cell in raster order, and the patches of a cell in raster order. */
-#ifndef CLEF_MODEL_PATCH_GRID_H
-#define CLEF_MODEL_PATCH_GRID_H
+#ifndef CLEF_TENSOR_PATCH_GRID_H
+#define CLEF_TENSOR_PATCH_GRID_H
 
 #include <stddef.h>
 #include <stdint.h>

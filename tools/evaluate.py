@@ -60,29 +60,33 @@ def groups_of(record: dict[str, Any], question: dict[str, Any]) -> list[str]:
     return ["all", "text", wording, f"type {question['type']}", f"kind {record['kind']}"]
 
 
-def ask(program: Path, model: Path, made: list[dict[str, Any]], options: list[str]) -> Iterator[dict[str, Any]]:
-    """The raw answer to every record, in order. options: of `clef ask`."""
+def body_of(record: dict[str, Any]) -> str:
+    """The request that asks a record's questions."""
+    return json.dumps({"model": "clef-tiny", "state": record["state"], "questions": record["questions"]},
+                      ensure_ascii=False)
+
+
+def ask(program: Path, model: Path, bodies: list[str], options: list[str]) -> Iterator[dict[str, Any]]:
+    """The raw answer to every request, in order. options: of `clef ask`."""
     with tempfile.TemporaryDirectory() as folder:
         requests = Path(folder, "requests.jsonl")
-        with requests.open("w", encoding="utf-8") as file:
-            for record in made:
-                body = {"model": "clef-tiny", "state": record["state"], "questions": record["questions"]}
-                file.write(json.dumps(body, ensure_ascii=False) + "\n")
+        requests.write_text("".join(body + "\n" for body in bodies), encoding="utf-8")
         command = [str(program), "ask", "--batch", "--output", "raw", "--model", str(model), *options, str(requests)]
         # Waiting threads sleep: beside other work, spinning ones take the time they wait for.
         environment = {"OMP_WAIT_POLICY": "passive", **os.environ}
         done = subprocess.run(command, stdout=subprocess.PIPE, encoding="utf-8", env=environment)
     lines = done.stdout.removesuffix("\n").split("\n")
-    if done.returncode != 0 or len(lines) != len(made):
+    if done.returncode != 0 or len(lines) != len(bodies):
         failed = next((line for line in lines if '"error"' in line), "")
-        sys.exit(f"{' '.join(command)}: status {done.returncode}, {len(lines)} answers to {len(made)} requests {failed}")
+        sys.exit(f"{' '.join(command)}: status {done.returncode}, {len(lines)} answers to {len(bodies)} requests {failed}")
     return map(json.loads, lines)
 
 
 def evaluate(program: Path, model: Path, count: int, seed: int) -> Report:
     made = [records.make_record(seed + number, "test") for number in range(count)]
     scores: dict[str, Score] = defaultdict(Score)
-    for record, answer in zip(made, ask(program, model, made, ["--precision", "f32"])):
+    answers = ask(program, model, [body_of(record) for record in made], ["--precision", "f32"])
+    for record, answer in zip(made, answers):
         for question in answer["questions"]:
             name = question["id"]
             values = {option["id"]: option["probability"] for option in question["options"]}

@@ -3,8 +3,9 @@
 
     compare.py --folder build/compare --clef build/clef --encode-timing build/tests/encode_timing [--quick]
 
-Each round asks every engine for one sample of every case; the order of the engines moves on by one each round. A row
-of the table is an engine and a case: the median, least and most of the rounds. run.sh makes everything this needs.
+A round asks every engine for one sample of every case of that round; the order of the engines moves on by one each
+round. A row of the table is an engine and a case: the median, least and most of the rounds. run.sh makes everything
+this needs.
 """
 
 from __future__ import annotations
@@ -44,7 +45,8 @@ def measure(name: str, part: Part) -> tuple[dict[tuple[int, Case], list[Facts]],
             busy.append(machine.busy_share())
             for turn in range(len(part.engines)):
                 index = (turn + number) % len(part.engines)
-                for case, facts in zip(part.cases, part.engines[index].sample(part.cases)):
+                cases = part.turn(number, part.engines[index])
+                for case, facts in zip(cases, part.engines[index].sample(cases)):
                     samples.setdefault((index, case), []).append(facts)
             say(f"{name}: round {number + 1} of {part.rounds}, {time.monotonic() - start:.0f} s, "
                 f"others used {100 * busy[-1]:.0f} % of the machine before it")

@@ -22,7 +22,8 @@ Facts = dict[str, Any]
 
 @dataclass(frozen=True)
 class Case:
-    """One piece of work. A sample is the median of `runs` runs, `amount` units of work each."""
+    """One piece of work. A sample is the median of `runs` runs, `amount` units of work each. It is asked for in the
+    first round and in every `every`th one behind it: long work takes part less often."""
 
     work: str  # prefill, generate, vision, image, encode
     sequences: int
@@ -30,6 +31,7 @@ class Case:
     runs: int
     unit: str
     amount: float
+    every: int = 1
 
 
 @dataclass

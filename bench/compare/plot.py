@@ -72,6 +72,7 @@ def main() -> int:
     heights = [len(rows) + 1 for _, rows in panels]
     figure, axes = plt.subplots(len(panels), 1, figsize=(8, 0.32 * sum(heights) + 0.4), squeeze=False,
                                 height_ratios=heights, layout="constrained")
+    figure.get_layout_engine().set(w_pad=0.15, h_pad=0.08)  # fonts of the reader may be wider
     for place, (title, rows) in zip(axes[:, 0], panels):
         draw_panel(place, title, rows)
     first = panels[0][1][0]

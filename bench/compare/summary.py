@@ -36,7 +36,7 @@ GOALS = (
     Goal("prefill", ("clef", "int8"), 3.0, (("llama.cpp", "Q8_0"),)),
     Goal("prefill", ("clef", "int4"), 2.3, (("llama.cpp", "Q4_K_M"),)),
     Goal("encode", ("clef", ""), 1.5, (("tiktoken", ""),)),
-    Goal("encode", ("clef", ""), 10.0, (("tokenizers", ""),)),
+    Goal("encode", ("clef", ""), 10.0, (("HF tokenizers", ""),)),
 )
 
 

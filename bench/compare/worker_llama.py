@@ -75,16 +75,14 @@ class Context:
 def main() -> None:
     path = Path(sys.argv[1])
     context = Context(path, int(sys.argv[2]))
-    seen = set()
 
     def begin(sequences: int, tokens: int) -> None:
         context.clear()
         context.fill(sequences, 0, tokens)
 
     def prefill(sequences: int, tokens: int, runs: int) -> float:
-        begin(sequences, min(tokens, WARM) if (sequences, tokens) in seen else tokens)
+        begin(sequences, min(tokens, WARM))
         context.decode()
-        seen.add((sequences, tokens))
         return worker.median_seconds(runs, context.decode, prepare=lambda: begin(sequences, tokens))
 
     def generate(sequences: int, tokens: int, runs: int) -> float:

@@ -100,11 +100,13 @@ CLEF_API void clef_model_describe(const clef_model *model, clef_model_facts *fac
 
 typedef struct clef_memory_estimate {
     uint64_t mapped_bytes;   /* weight files; shared and reclaimable */
-    uint64_t scratch_bytes;  /* activations of one session */
+    uint64_t model_bytes;    /* of the opened model besides: tokenizer, vectors, lists of tensors */
+    uint64_t scratch_bytes;  /* one session: activations, threads, the head while it decides */
     uint64_t sequence_bytes; /* state of one record of the given tokens */
 } clef_memory_estimate;
 
-/* What a session with `rows_per_step` rows (0: default) and a record of `tokens` tokens take. */
+/* What a session with `rows_per_step` rows (0: default) and a record of `tokens` tokens, four
+ * questions and sixteen options take. */
 CLEF_API void clef_model_estimate(const clef_model *model, uint32_t rows_per_step, uint32_t tokens,
                                   clef_memory_estimate *estimate);
 

@@ -119,11 +119,12 @@ clef_status clef_file_map(const char *path, clef_file *file, clef_error *error) 
         if (bytes == MAP_FAILED) {
             status = fail_open(path, errno, error);
         } else {
-            *file = (clef_file){.bytes = bytes, .length = length, .is_mapped = true};
+            *file = (clef_file){bytes, length, true, descriptor};
         }
     }
-    /* The mapping outlives the descriptor. */
-    close(descriptor);
+    if (status != CLEF_OK) {
+        close(descriptor);
+    }
     return status;
 }
 
@@ -182,21 +183,45 @@ fail:
     return status;
 }
 
+/* Linux reads no more for one call than the read-ahead of the disk, which is 128 KiB by default,
+ * and drops the rest of the wish silently. */
+#define PREFETCH_BYTES ((size_t)128 << 10)
+
 void clef_file_prefetch(const void *bytes, size_t length) {
     long page = sysconf(_SC_PAGESIZE);
     if (length == 0 || page <= 0) {
         return;
     }
     /* madvise wants the beginning of a page. */
-    size_t before = (uintptr_t)bytes % (size_t)page;
-    void *begin = (void *)((uintptr_t)bytes - before);
-    (void)madvise(begin, length + before, MADV_WILLNEED);
+    uintptr_t end = (uintptr_t)bytes + length;
+    for (uintptr_t at = (uintptr_t)bytes / (size_t)page * (size_t)page; at < end;
+         at += PREFETCH_BYTES) {
+        size_t left = end - at;
+        (void)madvise((void *)at, left < PREFETCH_BYTES ? left : PREFETCH_BYTES, MADV_WILLNEED);
+    }
+}
+
+void clef_file_let_go(const clef_file *file, const void *bytes, size_t length) {
+    long page = sysconf(_SC_PAGESIZE);
+    if (!file->is_mapped || page <= 0) {
+        return;
+    }
+    uintptr_t begin = ((uintptr_t)bytes + (size_t)page - 1) / (size_t)page * (size_t)page;
+    uintptr_t end = ((uintptr_t)bytes + length) / (size_t)page * (size_t)page;
+    if (begin < end) {
+        /* First out of this process, because the system keeps what is mapped; then out of memory.
+         * A quarter of the time of MADV_PAGEOUT, which also wants the file to be ours. */
+        (void)madvise((void *)begin, end - begin, MADV_DONTNEED);
+        (void)posix_fadvise(file->descriptor, (off_t)(begin - (uintptr_t)file->bytes),
+                            (off_t)(end - begin), POSIX_FADV_DONTNEED);
+    }
 }
 
 void clef_file_close(clef_file *file) {
     void *bytes = (void *)(uintptr_t)file->bytes;
     if (file->is_mapped) {
         munmap(bytes, file->length);
+        close(file->descriptor);
     } else {
         clef_release(bytes);
     }

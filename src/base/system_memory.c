@@ -1,59 +1,31 @@
-/* Adapter: Linux's /proc and the two versions of control groups. A file that is not there, or holds
- * something else, counts as a limit that nobody sets. */
+/* Adapter: Linux's /proc. A file that is not there, or holds something else, counts as a limit that
+ * nobody sets. */
 #include "base/system_memory.h"
+
+#include "base/memory_groups.h"
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/resource.h>
 
-/* The number behind `key` at the start of a line; the first number of the file when key is "". */
-static uint64_t read_number(const char *path, const char *key, uint64_t otherwise) {
-    char line[128];
-    uint64_t number = otherwise;
-    FILE *file = fopen(path, "re");
-    if (file == NULL) {
-        return otherwise;
-    }
-    while (fgets(line, sizeof line, file) != NULL) {
-        if (strncmp(line, key, strlen(key)) == 0) {
-            uint64_t found;
-            number = sscanf(line + strlen(key), " %" SCNu64, &found) == 1 ? found : otherwise;
-            break;
-        }
-    }
-    fclose(file);
-    return number;
+static uint64_t least(uint64_t a, uint64_t b) {
+    return a < b ? a : b;
 }
 
-/* What a control group leaves: its limit less what is used, where file pages that can be dropped at
- * once do not count as used. */
-static uint64_t read_group(const char *limit_path, const char *used_path, const char *stat_path,
-                           const char *inactive_key) {
-    uint64_t limit = read_number(limit_path, "", UINT64_MAX);
-    uint64_t used = read_number(used_path, "", 0);
-    uint64_t inactive = read_number(stat_path, inactive_key, 0);
-    if (limit == UINT64_MAX) {
-        return UINT64_MAX;
-    }
-    used = used > inactive ? used - inactive : 0;
-    return limit > used ? limit - used : 0;
+/* MemAvailable counts pages of files as free, whoever uses them. */
+static uint64_t read_machine(void) {
+    uint64_t kilobytes = clef_system_file_number("/proc/meminfo", "MemAvailable:", UINT64_MAX);
+    return kilobytes == UINT64_MAX ? UINT64_MAX : kilobytes * 1024;
 }
 
 uint64_t clef_system_memory_available(void) {
-    uint64_t kilobytes = read_number("/proc/meminfo", "MemAvailable:", UINT64_MAX);
-    uint64_t available = kilobytes == UINT64_MAX ? UINT64_MAX : kilobytes * 1024;
-    uint64_t groups[] = {
-        read_group("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current",
-                   "/sys/fs/cgroup/memory.stat", "inactive_file "),
-        read_group("/sys/fs/cgroup/memory/memory.limit_in_bytes",
-                   "/sys/fs/cgroup/memory/memory.usage_in_bytes",
-                   "/sys/fs/cgroup/memory/memory.stat", "total_inactive_file "),
-    };
-    for (size_t i = 0; i < sizeof groups / sizeof *groups; i++) {
-        available = groups[i] < available ? groups[i] : available;
-    }
-    return available;
+    return least(read_machine(),
+                 clef_memory_groups_left(CLEF_MEMORY_GROUPS_ROOT, CLEF_MEMORY_GROUPS_LIST, false));
+}
+
+uint64_t clef_system_memory_for_files(void) {
+    return least(read_machine(),
+                 clef_memory_groups_left(CLEF_MEMORY_GROUPS_ROOT, CLEF_MEMORY_GROUPS_LIST, true));
 }
 
 clef_status clef_system_memory_require(uint64_t bytes, const char *what, clef_error *error) {
@@ -68,7 +40,7 @@ clef_status clef_system_memory_require(uint64_t bytes, const char *what, clef_er
 
 uint64_t clef_system_memory_peak(void) {
     struct rusage usage;
-    uint64_t kilobytes = read_number("/proc/self/status", "VmHWM:", 0);
+    uint64_t kilobytes = clef_system_file_number("/proc/self/status", "VmHWM:", 0);
     if (kilobytes == 0 && getrusage(RUSAGE_SELF, &usage) == 0) {
         kilobytes = (uint64_t)usage.ru_maxrss;
     }
@@ -81,4 +53,10 @@ void clef_system_memory_restart_peak(void) {
         (void)fwrite("5", 1, 1, file);
         fclose(file);
     }
+}
+
+uint64_t clef_system_bytes_read(void) {
+    struct rusage usage;
+    /* Counted in blocks of 512 bytes when a page is asked for, whoever waits for it. */
+    return getrusage(RUSAGE_SELF, &usage) == 0 ? (uint64_t)usage.ru_inblock * 512 : 0;
 }

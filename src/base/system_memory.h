@@ -5,8 +5,15 @@
 
 #include "base/error.h"
 
-/* Bytes that the machine and this process's control group leave; UINT64_MAX when nobody says. */
+/* Bytes that the machine and this process's control groups leave; UINT64_MAX when nobody says. */
 uint64_t clef_system_memory_available(void);
+
+/* Bytes that pages of mapped files may take in all, those in memory today included; UINT64_MAX when
+ * nobody says. */
+uint64_t clef_system_memory_for_files(void);
+
+/* Bytes that this process has had read from disks so far, its page faults included. */
+uint64_t clef_system_bytes_read(void);
 
 /* CLEF_OUT_OF_MEMORY with both numbers when `bytes` of `what` ("the weights of 4 layers") are not
  * available now. */

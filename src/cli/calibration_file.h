@@ -14,8 +14,9 @@ typedef struct clef_calibration_file {
     clef_buffer source; /* "requests.jsonl sha256:…"; ends in NUL */
 } clef_calibration_file;
 
-/* Reads and encodes every line; blank ones are skipped. Fails on the first line that cannot be
- * encoded, naming file and line, and with CLEF_USAGE when there is no request at all. */
+/* Reads and encodes every line; blank ones are skipped, states that are too long are cut. Fails on
+ * the first line that cannot be encoded, naming file and line, and with CLEF_USAGE when there is no
+ * request at all. */
 clef_status clef_calibration_file_read(const char *path, clef_model *model,
                                        clef_calibration_file *file, clef_error *error);
 void clef_calibration_file_release(clef_calibration_file *file);

@@ -107,11 +107,14 @@ static void append_model_rows(clef_buffer *out, const info_facts *facts) {
 
 static void append_text(clef_buffer *out, const info_facts *facts) {
     char mapped[32];
+    char model[32];
     char scratch[32];
     char sequence[32];
     append_model_rows(out, facts);
-    append_row(out, "memory", "%s weights (mapped) + %s scratch + %s for a request of %u tokens",
+    append_row(out, "memory",
+               "%s weights (mapped) + %s model + %s scratch + %s for a request of %u tokens",
                format_amount(facts->memory.mapped_bytes, "B", mapped),
+               format_amount(facts->memory.model_bytes, "B", model),
                format_amount(facts->memory.scratch_bytes, "B", scratch),
                format_amount(facts->memory.sequence_bytes, "B", sequence), facts->tokens);
     append_row(out, "machine", "%ld CPUs, %u threads", facts->machine.cpu_count,
@@ -179,6 +182,7 @@ static void append_json(clef_buffer *out, const info_facts *facts) {
     clef_json_write_string(out, clef_text_of(facts->model.precision));
     clef_buffer_append_format(out, ",\"memory\":{\"tokens\":%u", facts->tokens);
     append_count(out, "mapped_bytes", facts->memory.mapped_bytes);
+    append_count(out, "model_bytes", facts->memory.model_bytes);
     append_count(out, "scratch_bytes", facts->memory.scratch_bytes);
     append_count(out, "sequence_bytes", facts->memory.sequence_bytes);
     clef_buffer_append_string(out, "},\"machine\":");

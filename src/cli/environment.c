@@ -19,6 +19,7 @@ static const clef_environment_entry entries[] = {
      "serve: token limit of the questions when --max-schema-tokens is not given. With "
      "CLEF_MAX_STATE set too, a request may have as many tokens as both together."},
     {"CLEF_TRUNCATE_STATES", "serve: 1 acts as --truncate."},
+    {"CLEF_PREFIX_CACHE", "serve: --prefix-cache-entries when that is not given."},
     {"CLEF_WARMUP", "serve: 0 acts as --warmup off."},
     {"CLEF_FAKE_ENGINE", "serve: 1 acts as --fake-engine."},
     {"CLEF_PLANNER, CLEF_TRACED, CLEF_VISION_WARM_GRID, CLEF_TRACE_REGION, QWEN_GDN_CONV, "
@@ -70,6 +71,7 @@ void clef_environment_read(clef_environment *environment) {
     environment->state_tokens = read_variable("CLEF_MAX_STATE");
     environment->schema_tokens = read_variable("CLEF_MAX_TAIL");
     environment->truncate = read_variable("CLEF_TRUNCATE_STATES");
+    environment->prefix_cache_entries = read_variable("CLEF_PREFIX_CACHE");
     environment->warm_up = read_variable("CLEF_WARMUP");
     environment->fake_engine = read_variable("CLEF_FAKE_ENGINE");
     environment->ignored = find_ignored();

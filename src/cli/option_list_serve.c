@@ -116,4 +116,25 @@ static const clef_option_row serve_limit_rows[] = {
     SECONDS_ROW("drain-timeout", drain_seconds, 3600,
                 "How long requests may go on when the server is told to stop; 20 by default."),
 };
+/* Texts where zero must differ from what was not said, or numbers are larger than 32 bits. */
+static const clef_option_row serve_cache_rows[] = {
+    {.name = "prefix-cache-bytes",
+     .value = "N",
+     .kind = CLEF_OPTION_TEXT,
+     FIELD(prefix_cache_bytes),
+     .help = "Memory for states of requests that may come again or go on; 0: none are kept; a "
+             "quarter of the free memory by default."},
+    {.name = "prefix-cache-entries",
+     .value = "N",
+     .kind = CLEF_OPTION_TEXT,
+     FIELD(prefix_cache_entries),
+     .help = "How many of them at most; 0: none are kept; as many as fit by default."},
+    {.name = "prefix-cache-dir",
+     .value = "DIR",
+     .kind = CLEF_OPTION_TEXT,
+     FIELD(prefix_cache_directory),
+     .help = "Existing directory that keeps states over restarts too; one server at a time."},
+};
+const clef_option_group clef_options_serve_cache = GROUP("Kept states", serve_cache_rows);
+
 const clef_option_group clef_options_serve_limits = GROUP("Limits", serve_limit_rows);

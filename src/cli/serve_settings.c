@@ -2,6 +2,7 @@
 #include "cli/serve_settings.h"
 
 #include "base/file.h"
+#include "base/system_memory.h"
 #include "cli/report.h"
 
 #include <stdio.h>
@@ -9,6 +10,8 @@
 #define DEFAULT_PORT   8008
 #define DEFAULT_NAMES  "clef"
 #define KEY_FILE_BYTES 65536
+#define CACHE_SHARE    4                   /* of the free memory */
+#define UNKNOWN_MEMORY (UINT64_C(4) << 30) /* where the system does not say */
 
 /* "1" and "0" as other servers write them. */
 static clef_status read_switch(const char *name, const char *value, bool *is_on,
@@ -200,6 +203,50 @@ static void read_limits(const clef_settings *settings, clef_server_limits *limit
     choose(settings->idle_seconds, &limits->idle_seconds);
 }
 
+/* A number of bytes. */
+static clef_status read_bytes(const char *name, const char *text, uint64_t *value,
+                              clef_error *error) {
+    uint64_t number = 0;
+    bool is_valid = text[0] != '\0';
+    for (const char *digit = text; is_valid && *digit != '\0'; digit += 1) {
+        is_valid = *digit >= '0' && *digit <= '9' && number < UINT64_MAX / 100;
+        number = number * 10 + (uint64_t)(*digit - '0');
+    }
+    if (!is_valid) {
+        return clef_fail(error, CLEF_USAGE, "%s takes a whole number of bytes, not \"%s\"", name,
+                         text);
+    }
+    *value = number;
+    return CLEF_OK;
+}
+
+/* States are kept unless somebody says no: entries of zero, as other servers write it, or bytes. */
+static clef_status read_cache(const clef_serve_texts *texts, clef_session_options *session,
+                              clef_error *error) {
+    const clef_settings *settings = &texts->settings;
+    const char *entries =
+        either(settings->prefix_cache_entries, texts->environment.prefix_cache_entries);
+    uint64_t available = clef_system_memory_available();
+    session->prefix_cache_bytes =
+        (available == UINT64_MAX ? UNKNOWN_MEMORY : available) / CACHE_SHARE;
+    session->prefix_cache_directory = settings->prefix_cache_directory;
+    clef_status status = CLEF_OK;
+    if (settings->prefix_cache_bytes != NULL) {
+        status = read_bytes("--prefix-cache-bytes", settings->prefix_cache_bytes,
+                            &session->prefix_cache_bytes, error);
+    }
+    if (status == CLEF_OK && entries != NULL) {
+        const char *name =
+            settings->prefix_cache_entries != NULL ? "--prefix-cache-entries" : "CLEF_PREFIX_CACHE";
+        status =
+            clef_number_parse(name, entries, 0, 1000000, &session->prefix_cache_entries, error);
+        if (status == CLEF_OK && session->prefix_cache_entries == 0) {
+            session->prefix_cache_bytes = 0;
+        }
+    }
+    return status;
+}
+
 clef_status clef_serve_settings_read(clef_serve_texts *texts, clef_server_options *options,
                                      clef_error *error) {
     const clef_settings *settings = &texts->settings;
@@ -213,6 +260,9 @@ clef_status clef_serve_settings_read(clef_serve_texts *texts, clef_server_option
     }
     if (status == CLEF_OK) {
         status = read_keys(texts, options, error);
+    }
+    if (status == CLEF_OK && !settings->has_fake_engine) {
+        status = read_cache(texts, &options->session, error);
     }
     read_limits(settings, &options->limits);
     options->host = settings->host;

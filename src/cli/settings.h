@@ -99,6 +99,8 @@ typedef struct clef_settings {
     bool with_timings;
     bool is_batch;
     uint32_t cache_mebibytes;
+    const char *prefix_cache_bytes, *prefix_cache_entries; /* numbers; NULL: not said */
+    const char *prefix_cache_directory;
     bool has_no_cache;
     bool has_json_errors;
     bool wants_help;

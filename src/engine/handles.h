@@ -76,6 +76,12 @@ clef_status clef_model_begin(clef_runtime *runtime, const char *directory, clef_
 clef_status clef_model_bind(clef_model *model, clef_config *config, const clef_head_config *head,
                             clef_error *error);
 
+/* All bytes of the model's weight files. */
+uint64_t clef_model_mapped_bytes(const clef_model *model);
+
+/* Bytes that a session of so many rows takes when it is created, as far as it will touch them. */
+uint64_t clef_model_session_bytes(const clef_model *model, size_t rows);
+
 /* Whether the tokenizer fits prompts and configuration. CLEF_BAD_FILE naming token, ids and field.
  */
 clef_status clef_model_check_tokenizer(const clef_model *model, clef_error *error);

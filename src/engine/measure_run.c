@@ -13,6 +13,7 @@
 #include "engine/measure_work.h"
 #include "engine/schedule.h"
 #include "engine/session.h"
+#include "engine/weight_pages.h"
 #include "state/sequence.h"
 
 #include <math.h>
@@ -33,6 +34,7 @@ struct clef_measure {
     clef_backend *backend, *profiling;
     clef_profile profile;
     clef_workspace workspace;
+    clef_weight_pages *weight_pages; /* or NULL */
     clef_page_pool pool;
     size_t sequence_count, token_count, row_limit, slice_limit;
     uint32_t *record;            /* [token_count], the tokens of every sequence */
@@ -215,7 +217,13 @@ static clef_status take_steps(clef_measure *measure, const clef_measure_options 
     if (status == CLEF_OK) {
         status = take_backends(measure, error);
     }
-    return status == CLEF_OK ? take_sequences(measure, error) : status;
+    if (status == CLEF_OK) {
+        status = take_sequences(measure, error);
+    }
+    return status == CLEF_OK
+               ? clef_weight_pages_create(measure->model, measure->network.config.layer_count,
+                                          &measure->weight_pages, error)
+               : status;
 }
 
 clef_status clef_measure_create(clef_model *model, const clef_measure_options *options,
@@ -255,6 +263,7 @@ void clef_measure_close(clef_measure *measure) {
         }
     }
     clef_vision_measure_destroy(measure->vision);
+    clef_weight_pages_close(measure->weight_pages);
     clef_page_pool_release(&measure->pool);
     clef_workspace_release(&measure->workspace);
     clef_backend_destroy(measure->profiling);
@@ -358,7 +367,8 @@ static clef_status run_step(clef_measure *measure, clef_step step, uint64_t *hea
     clef_pass pass = {.network = &measure->network,
                       .backend = measure->profiling,
                       .workspace = &measure->workspace,
-                      .step = step};
+                      .step = step,
+                      .watch = clef_weight_pages_begin(measure->weight_pages)};
     clef_status status = CLEF_OK;
     clef_decoder_run(&pass);
     if (measure->network.has_head) {

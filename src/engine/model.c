@@ -4,9 +4,6 @@
 
 #include "base/file.h"
 #include "base/memory.h"
-#include "model/workspace.h"
-
-#include "engine/session.h"
 
 static char *copy_string(const char *string) {
     size_t length = strlen(string);
@@ -182,7 +179,7 @@ void clef_model_close(clef_model *model) {
     clef_release(model);
 }
 
-static uint64_t mapped_bytes(const clef_model *model) {
+uint64_t clef_model_mapped_bytes(const clef_model *model) {
     uint64_t bytes = 0;
     bytes += model->backbone_store == NULL ? 0 : clef_weight_store_bytes(model->backbone_store);
     bytes += model->head_store == NULL ? 0 : clef_weight_store_bytes(model->head_store);
@@ -234,17 +231,6 @@ void clef_model_describe(const clef_model *model, clef_model_facts *facts) {
         .has_tied_embeddings = c->has_tied_embeddings,
         .backbone_parameter_count = model->backbone_parameters,
         .head_parameter_count = model->head_parameters,
-        .mapped_bytes = mapped_bytes(model),
+        .mapped_bytes = clef_model_mapped_bytes(model),
     };
-}
-
-void clef_model_estimate(const clef_model *model, uint32_t rows_per_step, uint32_t tokens,
-                         clef_memory_estimate *estimate) {
-    *estimate = (clef_memory_estimate){.mapped_bytes = mapped_bytes(model)};
-    if (!model->is_tokenizer_only) {
-        size_t rows = clef_session_rows(rows_per_step);
-        estimate->scratch_bytes =
-            clef_workspace_floats(&model->network, rows) * (uint64_t)sizeof(float);
-        estimate->sequence_bytes = clef_state_layout_bytes(&model->network.layout, tokens);
-    }
 }

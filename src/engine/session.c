@@ -46,7 +46,7 @@ static clef_status take_memory(clef_session *session, clef_error *error) {
 
 /* Activations are written, so they count; mapped weights do not, since the system can drop them. */
 static clef_status check_memory(const clef_model *model, size_t rows, clef_error *error) {
-    uint64_t needed = (uint64_t)clef_workspace_floats(&model->network, rows) * sizeof(float);
+    uint64_t needed = clef_model_session_bytes(model, rows);
     char what[48];
     snprintf(what, sizeof what, "a step of %zu rows", rows);
     return clef_system_memory_require(needed, what, error);
@@ -116,6 +116,10 @@ clef_status clef_session_create(clef_model *model, const clef_session_options *o
     if (status == CLEF_OK && options != NULL && options->prefix_cache_bytes > 0) {
         status = clef_session_cache_create(session, options, error);
     }
+    if (status == CLEF_OK) {
+        status = clef_weight_pages_create(model, model->network.config.layer_count,
+                                          &session->weight_pages, error);
+    }
     if (status != CLEF_OK) {
         clef_session_close(session);
         return status;
@@ -171,6 +175,7 @@ void clef_session_close(clef_session *session) {
     clef_release(session->free_sequences);
     clef_session_cache_release(session);
     clef_page_pool_release(&session->pool);
+    clef_weight_pages_close(session->weight_pages);
     clef_workspace_release(&session->workspace);
     clef_backend_destroy(session->backend);
     clef_release(session->tokens);

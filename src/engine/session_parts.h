@@ -6,6 +6,7 @@
 
 #include "engine/handles.h"
 #include "engine/session.h"
+#include "engine/weight_pages.h"
 #include "state/prefix_store.h"
 
 /* One submitted record. */
@@ -31,6 +32,7 @@ struct clef_session {
     clef_model *model;
     clef_backend *backend;
     clef_workspace workspace;
+    clef_weight_pages *weight_pages; /* or NULL */
     clef_page_pool pool;
     clef_job *first, *last; /* oldest first */
     size_t job_count;

@@ -163,7 +163,8 @@ void clef_session_run(clef_session *session, size_t slices, size_t rows) {
                                .features = session->features,
                                .snapshots = session->snapshots,
                                .snapshot_count = session->snapshot_count,
-                               .parts = session->slice_parts}};
+                               .parts = session->slice_parts},
+                      .watch = clef_weight_pages_begin(session->weight_pages)};
     clef_decoder_run(&pass);
     clef_head_observe(&pass, session->readings, session->parts);
     session->step_count++;

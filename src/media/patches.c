@@ -59,7 +59,7 @@ static size_t find_patch(size_t number, clef_patch_grid grid, size_t row) {
 void clef_patches_write(const clef_picture *frames, uint32_t frame_count, clef_pixel_rule rule,
                         size_t first, size_t count, float *out) {
     clef_patch_grid grid = clef_patch_grid_of(frame_count, frames->width, frames->height);
-    size_t pair_patches = (size_t)grid.rows * grid.columns;
+    size_t pair_patches = clef_patch_grid_frame(grid);
     size_t row = (size_t)frames->width * 3;
     float table[256];
     fill_table(table, rule);

@@ -17,7 +17,8 @@ typedef enum clef_pixel_rule {
     CLEF_PIXEL_PILLOW, /* (byte / 255 − 0.5) / 0.5 */
 } clef_pixel_rule;
 
-/* frame_count ≥ 1 frames whose sides are multiples of 32. */
+/* Of frame_count ≥ 1 frames whose sides are multiples of 32. Two frames of the video become one of
+ * the grid. */
 clef_patch_grid clef_patch_grid_of(uint32_t frame_count, uint32_t width, uint32_t height);
 /* Tokens: patches by 4. */
 size_t clef_patch_token_count(clef_patch_grid grid);

@@ -61,6 +61,12 @@ static void place_features(const clef_pass *pass, const clef_slice *slice,
     }
 }
 
+static void tell_watch(const clef_pass *pass, size_t layer) {
+    if (pass->watch != NULL) {
+        pass->watch->begin(pass->watch->context, layer);
+    }
+}
+
 void clef_decoder_run(const clef_pass *pass) {
     const clef_operations *op = pass->backend->operations;
     const clef_network *network = pass->network;
@@ -76,8 +82,10 @@ void clef_decoder_run(const clef_pass *pass) {
     clef_trace_matrix(pass->trace, "", -1, "embeddings", hidden);
     clef_decoder_begin(pass);
     for (size_t layer = 0; layer < network->config.layer_count; layer++) {
+        tell_watch(pass, layer);
         clef_decoder_layer(pass, layer);
     }
+    tell_watch(pass, network->config.layer_count);
     op->rms_norm(pass->backend, hidden, network->norm, network->config.rms_epsilon, normed);
     clef_trace_matrix(pass->trace, "", -1, "last_hidden_state", normed);
 }

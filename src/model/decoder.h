@@ -36,13 +36,21 @@ typedef struct clef_step {
     clef_slice *parts; /* [slices.count] scratch, when there are snapshots */
 } clef_step;
 
+/* Somebody who is told where a pass stands: before each layer, and with the number of layers when
+ * all are done. Costs nothing when absent. */
+typedef struct clef_layer_watch {
+    void (*begin)(void *context, size_t layer);
+    void *context;
+} clef_layer_watch;
+
 /* Everything a block needs to compute one step. */
 typedef struct clef_pass {
     const clef_network *network;
     clef_backend *backend;
     clef_workspace *workspace;
     clef_step step;
-    const clef_trace *trace; /* or NULL */
+    const clef_trace *trace;       /* or NULL */
+    const clef_layer_watch *watch; /* or NULL */
 } clef_pass;
 
 /* Runs all layers; the result [rows, H] after the final norm lies in workspace->normed, and the

@@ -32,6 +32,11 @@ clef_status clef_head_reading_create(const clef_network *network, const clef_hea
     return CLEF_OK;
 }
 
+uint64_t clef_head_reading_bytes(const clef_network *network, size_t questions, size_t options) {
+    uint64_t spans = (uint64_t)questions + options + 1;
+    return network->has_head ? spans * network->config.hidden_size * sizeof(double) : 0;
+}
+
 void clef_head_reading_restart(clef_head_reading *reading) {
     size_t count = span_count(&reading->task) * reading->hidden_size;
     memset(reading->totals, 0, count * sizeof *reading->totals);

@@ -263,3 +263,20 @@ clef_status clef_head_decide(const clef_network *network, clef_backend *backend,
     clef_arena_release(&d.run.arena);
     return d.run.status;
 }
+
+/* Counts the matrices of this file and of clef_head_prepare. */
+uint64_t clef_head_decide_bytes(const clef_network *network, size_t tokens, size_t questions,
+                                size_t options) {
+    const clef_head_config *config = &network->head_config;
+    uint64_t width = config->width;
+    uint64_t hidden = network->config.hidden_size;
+    uint64_t tile = tokens < CLEF_HEAD_TILE ? tokens : CLEF_HEAD_TILE;
+    uint64_t rows = options > questions ? options : questions;
+    uint64_t expanded = config->feedforward_size > width ? config->feedforward_size : width;
+    uint64_t floats = tile * 3 * width;                         /* memory, keys and values */
+    floats += rows * (6 * width + expanded + 2 * 16);           /* projected … sum; normed, out */
+    floats += (questions + 2 * (uint64_t)options + 1) * hidden; /* means of spans */
+    floats +=
+        (6 * (uint64_t)options + 3 * (uint64_t)questions + 1) * width; /* options … features */
+    return network->has_head ? floats * sizeof(float) : 0;
+}

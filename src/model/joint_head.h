@@ -40,6 +40,12 @@ void clef_head_reading_release(clef_head_reading *reading);
 /* Back to no token read, for the same task. */
 void clef_head_reading_restart(clef_head_reading *reading);
 
+/* Bytes that a reading holds, and that _decide takes while it runs, for a record of so many tokens,
+ * questions and options. 0 without a head. */
+uint64_t clef_head_reading_bytes(const clef_network *network, size_t questions, size_t options);
+uint64_t clef_head_decide_bytes(const clef_network *network, size_t tokens, size_t questions,
+                                size_t options);
+
 /* Takes in the hidden rows of a step just run (workspace->normed): memory rows go to the slices'
  * pages, spans to the readings. readings [slices.count], NULL where nobody reads; parts is room for
  * the parts of spans in this step: at most one a row and one a slice, since spans do not overlap

@@ -20,6 +20,7 @@ static void reply_answer(clef_call *call, const clef_answer *answer) {
     size_t bytes = 0;
     clef_answer_describe(answer, &usage);
     call->input_tokens = usage.input_tokens;
+    call->cached_tokens = usage.cached_tokens;
     call->model_ns = (uint64_t)(usage.latency_ms * 1e6);
     if (clef_answer_json(answer, &style, &json, &bytes, &error) != CLEF_OK) {
         clef_call_fail(call, &error);
@@ -27,7 +28,9 @@ static void reply_answer(clef_call *call, const clef_answer *answer) {
     }
     /* The text of the library becomes the body as it is. */
     clef_buffer body = {.bytes = json, .length = bytes, .capacity = bytes + 1};
-    clef_call_reply(call, 200, "application/json", "x-clef-cached-tokens: 0\r\n", &body);
+    char header[64];
+    snprintf(header, sizeof header, "x-clef-cached-tokens: %u\r\n", usage.cached_tokens);
+    clef_call_reply(call, 200, "application/json", header, &body);
 }
 
 static void take_answer(clef_job *job, clef_status status, const clef_answer *answer,

@@ -65,6 +65,10 @@ void clef_byte_pairs_release(clef_byte_pairs *pairs) {
     *pairs = (clef_byte_pairs){0};
 }
 
+size_t clef_byte_pairs_memory(const clef_byte_pairs *pairs) {
+    return pairs->slots == NULL ? 0 : (UINT64_MAX >> pairs->shift) * sizeof *pairs->slots;
+}
+
 /* ---- short pieces ---- */
 
 /* Merges in place; returns the number of ids left. values[i] is the merge of ids i and i + 1. */

@@ -30,6 +30,9 @@ clef_status clef_byte_pairs_build(clef_byte_pairs *pairs, const clef_merge *merg
                                   clef_error *error);
 void clef_byte_pairs_release(clef_byte_pairs *pairs);
 
+/* Bytes that the table holds. */
+size_t clef_byte_pairs_memory(const clef_byte_pairs *pairs);
+
 /* Appends the ids of a piece that is not empty. n log n in its length. CLEF_OUT_OF_MEMORY. */
 clef_status clef_byte_pairs_encode(const clef_byte_pairs *pairs, clef_merge_scratch *scratch,
                                    clef_text piece, clef_token_list *list, clef_error *error);

@@ -51,6 +51,13 @@ void clef_tokenizer_close(clef_tokenizer *tokenizer) {
     }
 }
 
+size_t clef_tokenizer_memory(const clef_tokenizer *tokenizer) {
+    const clef_vocabulary *vocabulary = &tokenizer->vocabulary;
+    return vocabulary->pool.capacity + vocabulary->capacity * sizeof *vocabulary->entries +
+           clef_byte_pairs_memory(&tokenizer->pairs) +
+           tokenizer->added.count * sizeof *tokenizer->added.ids;
+}
+
 /* ---- entries ---- */
 
 uint32_t clef_tokenizer_count(const clef_tokenizer *tokenizer) {

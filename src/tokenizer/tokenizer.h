@@ -27,6 +27,9 @@ clef_status clef_tokenizer_parse(const char *name, clef_text json, clef_tokenize
                                  clef_error *error);
 void clef_tokenizer_close(clef_tokenizer *tokenizer);
 
+/* Bytes of memory that the tokenizer holds. */
+size_t clef_tokenizer_memory(const clef_tokenizer *tokenizer);
+
 typedef enum clef_control_tokens {
     CLEF_CONTROL_PLAIN, /* added tokens in the text are ordinary text */
     CLEF_CONTROL_PARSE, /* added tokens in the text become their ids */

@@ -352,6 +352,13 @@ void clef_safetensors_close(clef_safetensors *file) {
     clef_release(file);
 }
 
+const clef_file *clef_safetensors_find_file(const clef_safetensors *file, const void *bytes) {
+    uintptr_t begin = (uintptr_t)file->file.bytes;
+    bool is_inside = file->file.is_mapped && (uintptr_t)bytes >= begin &&
+                     (uintptr_t)bytes - begin < file->file.length;
+    return is_inside ? &file->file : NULL;
+}
+
 size_t clef_safetensors_bytes(const clef_safetensors *file) {
     return file->length;
 }

@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "tensor/dtype.h"
 #include "weights/tensor_text.h"
 
@@ -36,6 +37,10 @@ clef_status clef_safetensors_parse(const char *name, const void *bytes, size_t l
                                    clef_safetensors **out, clef_error *error);
 
 void clef_safetensors_close(clef_safetensors *file);
+
+/* The mapped file in which these bytes lie; NULL for copies, bytes given to _parse, and others.
+ * Borrowed until close. */
+const clef_file *clef_safetensors_find_file(const clef_safetensors *file, const void *bytes);
 
 /* Length of the whole file. */
 size_t clef_safetensors_bytes(const clef_safetensors *file);

@@ -395,6 +395,14 @@ const clef_stored_tensor *clef_weight_store_find(const clef_weight_store *store,
     return clef_tensor_table_find(&store->table, name);
 }
 
+const clef_file *clef_weight_store_find_file(const clef_weight_store *store, const void *bytes) {
+    const clef_file *found = NULL;
+    for (size_t i = 0; found == NULL && i < store->file_count; i++) {
+        found = clef_safetensors_find_file(store->files[i], bytes);
+    }
+    return found;
+}
+
 uint64_t clef_weight_store_bytes(const clef_weight_store *store) {
     return store->bytes;
 }

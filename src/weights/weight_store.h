@@ -32,6 +32,9 @@ size_t clef_weight_store_count(const clef_weight_store *store);
 const clef_stored_tensor *clef_weight_store_at(const clef_weight_store *store, size_t index);
 const clef_stored_tensor *clef_weight_store_find(const clef_weight_store *store, clef_text name);
 
+/* The mapped file in which these bytes lie, NULL for none. Borrowed until close. */
+const clef_file *clef_weight_store_find_file(const clef_weight_store *store, const void *bytes);
+
 /* Sum of the mapped bytes of all its files. */
 uint64_t clef_weight_store_bytes(const clef_weight_store *store);
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import resource
@@ -13,10 +14,19 @@ import time
 import unittest
 from pathlib import Path
 
-from program import DEMO, PROGRAM, RANDOM, TINY, answer, environment, run, run_on_terminal
+from program import DEMO, FIXTURES, PROGRAM, RANDOM, TINY, answer, environment, run, run_on_terminal
 
 RECIPE = {"group": 64, "rules": [{"layers": "0-1", "tensors": "mlp.*", "type": "int4", "group": 32},
                                  {"tensors": "lm_head", "type": "keep"}], "default": "int8"}
+
+
+LAYERS = "model.language_model.layers."
+
+
+def request(number: int, **more: object) -> str:
+    """One recorded request as a line, with fields beside it as evaluation files have them."""
+    body = json.loads((FIXTURES / f"clef-tiny/record-{number:02d}.json").read_bytes())
+    return json.dumps({**body, **more}) + "\n"
 
 
 def header(path: Path) -> dict:
@@ -74,6 +84,67 @@ class Quantize(unittest.TestCase):
         self.assertEqual(tensors["model.language_model.layers.1.mlp.up_proj.weight.scale"]["shape"], [512, 6])
         self.assertEqual(tensors["model.language_model.layers.2.mlp.up_proj.weight"]["dtype"], "I8")
         self.assertEqual(tensors["model.language_model.layers.2.mlp.up_proj.weight.scale"]["shape"], [512, 3])
+
+    def calibration_of(self, model: Path) -> dict:
+        return json.loads(header(model / "model.safetensors")["__metadata__"]["clef_calibration"])
+
+    def test_calibrate(self) -> None:
+        requests = self.folder / "requests.jsonl"
+        requests.write_text(request(1) + "\n \t\n" + request(2, _label={"a": True}, id="x") + request(3).rstrip("\n"))
+        answer("quantize", TINY, "-o", self.output, "--recipe=int4", "--calibrate", requests)
+        noted = self.calibration_of(self.output)
+        digest = hashlib.sha256(requests.read_bytes()).hexdigest()
+        self.assertEqual(noted["source"], f"requests.jsonl sha256:{digest}")
+        self.assertEqual(noted["requests"], 3)
+        tokens = [json.loads(line) for line in (FIXTURES / "clef-tiny/expected.jsonl").read_text().splitlines()]
+        self.assertEqual(noted["tokens"], sum(len(line["token_ids"]) for line in tokens
+                                              if line["name"] in ("record-01", "record-02", "record-03")))
+        small = json.loads(answer("ask", DEMO, "--model", self.output))
+        self.assertEqual(small["answers"]["department"]["choice"], "technical")
+
+    def test_calibrate_changes_layers_alone(self) -> None:
+        outputs = [self.folder / name for name in ("plain", "once", "again")]
+        text = "".join(map(request, range(4, 8))).encode()
+        answer("quantize", TINY, "-o", outputs[0])
+        answer("quantize", TINY, "-o", outputs[1], "--calibrate", "-", stdin=text)
+        answer("quantize", TINY, "-o", outputs[2], "--calibrate", "-", stdin=text)
+        self.assertEqual(self.calibration_of(outputs[1])["source"],
+                         f"standard input sha256:{hashlib.sha256(text).hexdigest()}")
+        plain, once, again = ((output / "model.safetensors").read_bytes() for output in outputs)
+        self.assertEqual(once, again)
+        self.assertNotIn("clef_calibration", header(outputs[0] / "model.safetensors")["__metadata__"])
+        starts = [8 + struct.unpack("<Q", data[:8])[0] for data in (plain, once)]
+        for name, tensor in header(outputs[0] / "model.safetensors").items():
+            if name != "__metadata__":
+                begin, end = tensor["data_offsets"]
+                parts = [data[start + begin:start + end] for data, start in zip((plain, once), starts)]
+                changed = tensor["dtype"] == "I8" and name.startswith(LAYERS)
+                self.assertEqual(parts[0] != parts[1], changed, name)
+
+    def test_calibrate_refused(self) -> None:
+        requests = self.folder / "requests.jsonl"
+        for text, says, status in (("", "holds no request to calibrate with", 2),
+                                   ("\n  \n", "holds no request to calibrate with", 2),
+                                   (request(1) + "{\n", f"{requests}, line 2: ", 3),
+                                   ("\n" + request(1) + "\n" + '{"state": 1}\n' + "{\n", f"{requests}, line 4: ", 3)):
+            requests.write_text(text)
+            self.refused(TINY, "-o", self.output, "--calibrate", requests, says=says, status=status)
+        requests.unlink()
+        self.refused(TINY, "-o", self.output, "--calibrate", requests, says=f'"{requests}": No such file')
+        self.refused(TINY, "-o", self.output, "--calibrate", self.folder, says=f"cannot read {self.folder}")
+        self.refused(TINY, "-o", self.output, "--calibrate=", says="--calibrate")
+
+    def test_interrupt_while_calibrating(self) -> None:
+        requests = self.folder / "requests.jsonl"
+        requests.write_text("".join(request(number) for number in range(1, 25)) * 8)
+        child = subprocess.Popen([PROGRAM, "quantize", TINY, "-o", self.output, "--calibrate", requests],
+                                 env=environment(), stderr=subprocess.PIPE)
+        while child.poll() is None and not (self.output / ".clef-partial/model.safetensors").exists():
+            time.sleep(0.001)
+        child.send_signal(signal.SIGINT)
+        errors = child.communicate(timeout=120)[1]
+        self.assertEqual((child.returncode, errors), (9, f"clef: stopped; nothing was written to {self.output}\n".encode()))
+        self.assertEqual(list(self.folder.iterdir()), [requests])
 
     def test_group(self) -> None:
         answer("quantize", RANDOM, "-o", self.output, "--group=32")

@@ -144,9 +144,39 @@ static void compare_requests(compared *c, const char *model) {
  * for how sensitive it is, and the number types may be off by so many times of it. */
 typedef struct bound {
     const char *recipe, *precision;
+    bool is_calibrated;
     double noise; /* times the root mean square of bfloat16 */
     double probability, flip_margin;
 } bound;
+
+enum { CALIBRATION_RECORDS = 12 };
+
+/* Quantises as a row says; calibration reads every other record. */
+static void make_quantised(const char *model, const char *output, const bound *limit) {
+    clef_error error = {0};
+    clef_runtime *runtime = open_runtime(1);
+    clef_model *whole;
+    clef_record *records[CALIBRATION_RECORDS];
+    assert_ok(clef_model_open(runtime, model, NULL, &whole, &error), &error);
+    for (int i = 0; i < CALIBRATION_RECORDS; i++) {
+        char name[64];
+        snprintf(name, sizeof name, "clef-tiny/record-%02d.json", 2 * i + 1);
+        clef_text body = load_file(fixture(name));
+        assert_ok(clef_record_encode(whole, body.bytes, body.length, NULL, &records[i], &error),
+                  &error);
+        release_text(body);
+    }
+    const clef_quantize_options options = {.recipe = limit->recipe,
+                                           .calibration_records = records,
+                                           .calibration_record_count =
+                                               limit->is_calibrated ? CALIBRATION_RECORDS : 0};
+    assert_ok(clef_model_quantize(runtime, model, output, &options, &error), &error);
+    for (int i = 0; i < CALIBRATION_RECORDS; i++) {
+        clef_record_close(records[i]);
+    }
+    clef_model_close(whole);
+    clef_runtime_close(runtime);
+}
 
 static double measure_noise(const char *model) {
     compared c;
@@ -165,10 +195,13 @@ static void check_model(const char *model, const bound *limits, size_t count) {
         compared c;
         clef_model_facts facts;
         make_place(&place);
-        quantize(model, place.output, &(clef_quantize_options){.recipe = limits[i].recipe});
+        make_quantised(model, place.output, &limits[i]);
         open_compared(&c, model, place.output, true);
         compare_requests(&c, model);
         print_compared(&c, model, limits[i].recipe);
+        print_message("    %s, %.1f times bfloat16\n",
+                      limits[i].is_calibrated ? "calibrated" : "not calibrated",
+                      root_mean_square(&c) / noise);
         clef_model_describe(c.models[1], &facts);
         assert_string_equal(facts.precision, limits[i].precision);
         assert_true(c.worst_logit > 0);
@@ -183,22 +216,23 @@ static void check_model(const char *model, const bound *limits, size_t count) {
 static void answers_of_a_trained_model_stay_near(void **state) {
     (void)state;
     const bound limits[] = {
-        {"int8", "int8", 12, 0.05, 0.1},
-        {"mixed", "mixed", 60, 0.15, 0.2},
-        {"int4", "int4", 90, 0.3, 0.3},
+        {"int8", "int8", false, 12, 0.05, 0.1},   {"int8", "int8", true, 9, 0.05, 0.1},
+        {"mixed", "mixed", false, 60, 0.15, 0.2}, {"mixed", "mixed", true, 55, 0.3, 0.2},
+        {"int4", "int4", false, 90, 0.3, 0.3},    {"int4", "int4", true, 75, 0.3, 0.3},
     };
-    check_model(TRAINED_MODEL, limits, 3);
+    check_model(TRAINED_MODEL, limits, 6);
 }
 
 /* Its decisions mean nothing, so only the size of the differences counts. */
 static void logits_of_a_random_model_stay_near(void **state) {
     (void)state;
     const bound limits[] = {
-        {"int8", "int8", 12, 1, 1},
+        {"int8", "int8", false, 12, 1, 1},
         /* The down projection has 200 columns, no multiple of 32, and gets 8 bits. */
-        {"int4", "int8", 90, 1, 1},
+        {"int4", "int8", false, 90, 1, 1},
+        {"int4", "int8", true, 90, 1, 1},
     };
-    check_model(RANDOM_MODEL, limits, 2);
+    check_model(RANDOM_MODEL, limits, 3);
 }
 
 int main(void) {

@@ -66,6 +66,14 @@ class Rounds(unittest.TestCase):
         self.assertEqual([facts["seconds"] for facts in samples[0, CASE]], [1.0, 2.0])
         self.assertTrue(all(engine.is_closed for engine in part.engines))
 
+    def test_long_work_takes_part_less_often(self) -> None:
+        long = Case("prefill", 1, 1024, 1, "tokens/s", 1024, every=2)
+        part = Part([Fake("a", "", [1.0] * 5, []), Fake("b", "", [1.0] * 5, [])], [CASE, long], 5,
+                    lambda engine, case: engine.name == "b" and case == CASE)
+        (samples, _), _ = quietly(compare.measure, "text", part)
+        counts = {(index, case.tokens): len(found) for (index, case), found in samples.items()}
+        self.assertEqual(counts, {(0, 512): 5, (0, 1024): 3, (1, 1024): 3})
+
     def test_engines_end_when_one_fails(self) -> None:
         part = Part([Fake("a", "", [1.0], []), Fake("b", "", [], [])], [CASE], 1)
         with self.assertRaises(IndexError):

@@ -92,6 +92,38 @@ static void files_are_mapped_and_read(void **state) {
     }
 }
 
+/* Advice changes no byte, wherever it begins and ends. */
+static void advice_changes_nothing(void **state) {
+    (void)state;
+    size_t length = 3 * 1024 * 1024 + 5;
+    unsigned char *bytes = malloc(length);
+    assert_non_null(bytes);
+    for (size_t i = 0; i < length; i++) {
+        bytes[i] = (unsigned char)(i * 2654435761u >> 13);
+    }
+    write_file("plain", bytes, length);
+    clef_file file;
+    clef_error error = {0};
+    assert_ok(clef_file_map(path_of("plain"), &file, &error), &error);
+    const unsigned char *mapped = file.bytes;
+    const struct {
+        size_t begin, length;
+    } ranges[] = {{0, length}, {1, 4094}, {4095, 2}, {5000, 700001}, {length - 5, 5}, {77, 0}};
+    for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++) {
+        clef_file_let_go(&file, mapped + ranges[i].begin, ranges[i].length);
+        clef_file_prefetch(mapped + ranges[i].begin, ranges[i].length);
+        assert_memory_equal(mapped, bytes, length);
+        clef_file_let_go(&file, mapped + ranges[i].begin, ranges[i].length);
+        assert_memory_equal(mapped, bytes, length);
+    }
+    clef_file_close(&file);
+    assert_ok(clef_file_read(path_of("plain"), length, &file, &error), &error);
+    clef_file_let_go(&file, file.bytes, length);
+    assert_memory_equal(file.bytes, bytes, length);
+    clef_file_close(&file);
+    free(bytes);
+}
+
 static void longer_files_than_the_limit_are_refused(void **state) {
     (void)state;
     write_file("plain", "0123456789", 10);
@@ -225,6 +257,7 @@ static void existence_follows_links(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(files_are_mapped_and_read),
+        cmocka_unit_test(advice_changes_nothing),
         cmocka_unit_test(longer_files_than_the_limit_are_refused),
         cmocka_unit_test(large_files_are_read_whole),
         cmocka_unit_test(missing_files_and_links_are_told_apart),

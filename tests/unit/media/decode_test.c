@@ -149,7 +149,7 @@ static void make_webp_with_exif(clef_buffer *file, clef_text exif, bool has_mark
 }
 
 /* C03: every orientation in every container, both byte orders; 0, 9 and others mean upright. */
-static void every_orientation(void **state) {
+static void c03_every_orientation(void **state) {
     (void)state;
     clef_text jpeg = load_picture("jpeg422-101x203.jpg");
     static const uint32_t values[] = {1, 2, 3, 4, 5, 6, 7, 8, 0, 9, 65535};
@@ -259,7 +259,7 @@ static void first_frame_of_an_animation(void **state) {
 #define REFUSES(literal, words) refuses(literal, sizeof(literal) - 1, CLEF_BAD_REQUEST, words)
 
 /* C11 */
-static void formats_are_refused_by_name(void **state) {
+static void c11_formats_are_refused_by_name(void **state) {
     (void)state;
     REFUSES("GIF89a\1\0\1\0", "format GIF is not supported (PNG, JPEG, WebP)");
     REFUSES("BM\x46\0\0\0\0\0\0\0\x36\0\0\0\x28\0\0\0", "format BMP is not");
@@ -482,10 +482,10 @@ static void scans_of_a_jpeg_are_counted(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(png_of_every_kind),
-        cmocka_unit_test(every_orientation),
+        cmocka_unit_test(c03_every_orientation),
         cmocka_unit_test(damaged_exif_means_upright),
         cmocka_unit_test(first_frame_of_an_animation),
-        cmocka_unit_test(formats_are_refused_by_name),
+        cmocka_unit_test(c11_formats_are_refused_by_name),
         cmocka_unit_test(kinds_of_jpeg),
         cmocka_unit_test(cut_off_anywhere),
         cmocka_unit_test(limits_come_from_the_header),

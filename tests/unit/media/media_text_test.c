@@ -27,7 +27,7 @@ static void refuses(const char *text, const char *message) {
     assert_string_equal(error.message, message);
 }
 
-static void accepted_spellings(void **state) {
+static void c10_accepted_spellings(void **state) {
     (void)state;
     decodes("iVBORw0K", "\x89PNG\r\n");
     decodes(" \n iVBO\nRw0K\n", "\x89PNG\r\n");
@@ -45,7 +45,7 @@ static void accepted_spellings(void **state) {
     decodes("/+8=", "\xFF\xEF");
 }
 
-static void refused_spellings(void **state) {
+static void c10_refused_spellings(void **state) {
     (void)state;
     const char *form = "expected a base64 string, a data: URL or an http(s) URL";
     refuses("", form);
@@ -108,8 +108,8 @@ static void forms_are_told_apart(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(accepted_spellings),
-        cmocka_unit_test(refused_spellings),
+        cmocka_unit_test(c10_accepted_spellings),
+        cmocka_unit_test(c10_refused_spellings),
         cmocka_unit_test(the_byte_limit),
         cmocka_unit_test(forms_are_told_apart),
     };

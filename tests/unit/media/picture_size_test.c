@@ -60,7 +60,7 @@ static size_t count_tokens(uint32_t width, uint32_t height) {
 }
 
 /* C01, C02: half to even, and pictures of a few pixels. */
-static void tokens_of_the_fault_bank(void **state) {
+static void c01_c02_tokens_of_odd_sizes(void **state) {
     (void)state;
     assert_int_equal(count_tokens(1280, 720), 880);
     assert_int_equal(count_tokens(1040, 1040), 1024);
@@ -116,7 +116,7 @@ static void frames_can_be_capped(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_size_of_the_reference),
-        cmocka_unit_test(tokens_of_the_fault_bank),
+        cmocka_unit_test(c01_c02_tokens_of_odd_sizes),
         cmocka_unit_test(budgets_of_a_request),
         cmocka_unit_test(frames_can_be_capped),
     };

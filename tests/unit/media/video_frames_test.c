@@ -116,7 +116,7 @@ static void labels_round_as_python_does(void **state) {
 }
 
 /* C09: a high rate takes every frame. */
-static void rates(void **state) {
+static void c09_rates(void **state) {
     (void)state;
     clef_video_options options = {.has_rate = true, .rate = 1e9};
     assert_int_equal(plan_of(6, &options).frame_count, 6);
@@ -179,12 +179,9 @@ static void what_is_refused(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(counts_of_samples),
-        cmocka_unit_test(indices_of_samples),
-        cmocka_unit_test(labels_of_pairs),
-        cmocka_unit_test(labels_round_as_python_does),
-        cmocka_unit_test(rates),
-        cmocka_unit_test(what_is_refused),
+        cmocka_unit_test(counts_of_samples), cmocka_unit_test(indices_of_samples),
+        cmocka_unit_test(labels_of_pairs),   cmocka_unit_test(labels_round_as_python_does),
+        cmocka_unit_test(c09_rates),         cmocka_unit_test(what_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+"""Kept states over HTTP: equal answers cold and warm, counters, a restart, damage, and switching it off."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+from typing import Any
+
+from service import BASE, PROGRAM, Service, clean_environment
+
+STATE = "The order was delayed and the customer waits. " * 40
+REQUEST: dict[str, Any] = {**BASE, "state": STATE}
+
+
+def answers_of(reply: Any) -> Any:
+    return json.loads(reply.body)["answers"]
+
+
+def cached(reply: Any) -> int:
+    return int(reply.headers["x-clef-cached-tokens"])
+
+
+class Cache(unittest.TestCase):
+    def test_the_same_state_again(self) -> None:
+        with Service("--round", "none", fake=False) as service:
+            cold, warm = service.decide(REQUEST), service.decide(REQUEST)
+            grown = service.decide({**REQUEST, "state": STATE + "They ask for their money back."})
+            other = service.decide({**REQUEST, "state": "Something else."})
+            self.assertEqual(cached(cold), 0)
+            self.assertGreaterEqual(cached(warm), 384)
+            self.assertEqual(cached(warm) % 64, 0)
+            self.assertGreater(cached(grown), 0)
+            self.assertEqual(answers_of(cold), answers_of(warm))
+            self.assertEqual(service.metric("clef_cached_tokens_total"), sum(map(cached, (warm, grown, other))))
+            self.assertGreaterEqual(service.metric("clef_prefix_cache_hits_total"), 2)
+            self.assertGreater(service.metric("clef_prefix_cache_bytes"), 0)
+        with Service("--round", "none", "--prefix-cache-bytes", "0", fake=False) as service:
+            self.assertEqual(answers_of(service.decide({**REQUEST, "state": STATE + "They ask for their money back."})),
+                             answers_of(grown))
+
+    def test_switched_off(self) -> None:
+        for options, variables in ((("--prefix-cache-entries", "0"), {}), ((), {"CLEF_PREFIX_CACHE": "0"}),
+                                   (("--prefix-cache-bytes", "0"), {})):
+            with Service(*options, fake=False, **variables) as service:
+                self.assertEqual([cached(service.decide(REQUEST)) for _ in range(2)], [0, 0])
+                self.assertEqual(service.metric("clef_prefix_cache_entries"), 0)
+
+    def test_a_restart_and_damage(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            with Service("--round", "none", "--prefix-cache-dir", folder, fake=False) as service:
+                first = service.decide(REQUEST)
+            with Service("--round", "none", "--prefix-cache-dir", folder, fake=False) as service:
+                again = service.decide(REQUEST)
+            self.assertGreaterEqual(cached(again), 384)
+            self.assertEqual(answers_of(first), answers_of(again))
+            for path in Path(folder).iterdir():
+                content = bytearray(path.read_bytes())
+                content[len(content) // 2] ^= 1
+                path.write_bytes(content)
+            with Service("--round", "none", "--prefix-cache-dir", folder, fake=False) as service:
+                damaged = service.decide(REQUEST)
+            self.assertEqual(cached(damaged), 0)
+            self.assertEqual(answers_of(first), answers_of(damaged))
+
+    def test_what_nobody_can_mean(self) -> None:
+        for options, word in ((("--prefix-cache-bytes", "1G"), "--prefix-cache-bytes"),
+                              (("--prefix-cache-entries", "-1"), "--prefix-cache-entries"),
+                              (("--prefix-cache-dir", "/nowhere/at/all"), "/nowhere/at/all")):
+            done = subprocess.run([PROGRAM, "serve", "--port", "0", *options], timeout=60, capture_output=True,
+                                  stdin=subprocess.DEVNULL, env=clean_environment())
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn(word, done.stderr.decode())
+
+
+if __name__ == "__main__":
+    unittest.main()

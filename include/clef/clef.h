@@ -151,6 +151,11 @@ typedef enum clef_control_token_mode {
     CLEF_CONTROL_TOKENS_PARSE, /* they act as control tokens, as in the reference */
 } clef_control_token_mode;
 
+#define CLEF_TOKEN_LIMIT_DEFAULT    16384
+#define CLEF_QUESTION_LIMIT_DEFAULT 64
+#define CLEF_OPTION_LIMIT_DEFAULT   255
+#define CLEF_LEVEL_LIMIT_DEFAULT    255
+
 /* Zero means the default beside each field. */
 typedef struct clef_record_options {
     uint32_t token_limit;        /* 16,384; at most the model's context length */
@@ -163,6 +168,14 @@ typedef struct clef_record_options {
     clef_control_token_mode control_tokens;
     const char *cache_scope; /* records of different scopes never share kept states, so that nobody
                                 learns from a fast answer what others asked; NULL: all share */
+    /* One question in another light, chosen once the whole request has been checked. CLEF_USAGE
+     * when there is no such question, or the order is none of its options. */
+    const char *question; /* its id; NULL: none, and the fields below mean nothing */
+    size_t question_bytes;
+    bool question_alone;          /* the other questions are left out */
+    const uint32_t *option_order; /* [option_order_count], or NULL: sorted by id. The places of a
+                                     choice's options as sent, in the order of the prompt */
+    uint32_t option_order_count;
 } clef_record_options;
 
 /* Parses, checks and encodes a request body (the JSON of POST /v1/systemone, borrowed only during

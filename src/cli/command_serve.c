@@ -59,7 +59,8 @@ static clef_status serve(const clef_invocation *invocation, clef_workplace *work
     }
     if (status == CLEF_OK) {
         allow_connections(options->limits.connection_count);
-        status = clef_server_start(server, workplace->model, error);
+        status = clef_server_start(server, workplace->model, clef_runtime_level(workplace->runtime),
+                                   error);
     }
     if (status == CLEF_OK) {
         clef_report_note("listening on %s", clef_server_addresses(server));
@@ -98,6 +99,7 @@ static clef_status run_serve(const clef_invocation *invocation, clef_error *erro
         options.session.made_answers = texts.settings.has_fake_engine;
         options.model_label = workplace.name.bytes;
         options.model_revision = texts.revision;
+        options.model_seconds = clef_model_time(workplace.directory.bytes);
         status = identify(&texts, &workplace, &options, error);
     }
     if (status == CLEF_OK) {

@@ -3,8 +3,7 @@
 #include "engine/handles.h"
 
 #include "base/memory.h"
-
-#define DEFAULT_TOKEN_LIMIT 16384
+#include "decide/selection.h"
 
 /* The head's view of the record: plain arrays of types, counts and ranges. */
 static clef_status make_task(clef_record *record, clef_error *error) {
@@ -44,7 +43,7 @@ static clef_status choose_prompt_options(const clef_model *model,
                                          const clef_record_options *options,
                                          clef_prompt_options *chosen, clef_error *error) {
     uint32_t context = model->network.config.context_length;
-    uint32_t limit = options->token_limit == 0 ? DEFAULT_TOKEN_LIMIT : options->token_limit;
+    uint32_t limit = options->token_limit == 0 ? CLEF_TOKEN_LIMIT_DEFAULT : options->token_limit;
     if (!model->is_tokenizer_only && limit > context) {
         if (options->token_limit != 0) {
             return clef_fail(error, CLEF_USAGE,
@@ -62,6 +61,18 @@ static clef_status choose_prompt_options(const clef_model *model,
                                                                                : CLEF_CONTROL_PLAIN,
     };
     return CLEF_OK;
+}
+
+static clef_status select_question(clef_record *record, const clef_record_options *options,
+                                   clef_error *error) {
+    if (options->question == NULL) {
+        return CLEF_OK;
+    }
+    const clef_selection selection = {.question = {options->question, options->question_bytes},
+                                      .is_alone = options->question_alone,
+                                      .option_order = options->option_order,
+                                      .option_count = options->option_order_count};
+    return clef_request_select(record->request, &selection, &record->arena, error);
 }
 
 static clef_status read_media(clef_record *record, clef_error *error) {
@@ -85,6 +96,9 @@ static clef_status encode(clef_record *record, clef_text body, const clef_record
         return clef_fail_memory(error, body.length, "a request");
     }
     status = clef_request_parse(copy, &limits, &record->arena, &record->request, error);
+    if (status == CLEF_OK) {
+        status = select_question(record, options, error);
+    }
     if (status == CLEF_OK) {
         status = read_media(record, error);
     }

@@ -20,6 +20,7 @@ struct clef_server {
     clef_http *http;
     clef_worker *worker;
     clef_model *model;
+    const char *cpu_level; /* static */
     clef_encoders *encoders;
     clef_api_keys keys;
     clef_metrics metrics; /* the loop's */
@@ -39,6 +40,7 @@ typedef struct clef_call {
     clef_http_exchange *exchange;
     const struct clef_route *route; /* NULL when the path is unknown */
     clef_record *record;
+    struct clef_passes *passes; /* of calls that take several; or NULL */
     char request_id[CLEF_REQUEST_ID_BYTES + 1];
     const char *refusal;   /* static: why it was refused, for the metrics; or NULL */
     uint64_t model_ns;     /* what the engine took */

@@ -69,13 +69,18 @@ clef_status clef_encoders_create(size_t thread_count, clef_encoders **out, clef_
 void clef_encoders_run(clef_encoders *encoders, clef_encoder_task *task) {
     task->next = NULL;
     pthread_mutex_lock(&encoders->lock);
+    if (encoders->is_ending) {
+        pthread_mutex_unlock(&encoders->lock);
+        task->run(task);
+        return;
+    }
     *(encoders->last == NULL ? &encoders->first : &encoders->last->next) = task;
     encoders->last = task;
     pthread_cond_signal(&encoders->changed);
     pthread_mutex_unlock(&encoders->lock);
 }
 
-void clef_encoders_close(clef_encoders *encoders) {
+void clef_encoders_stop(clef_encoders *encoders) {
     if (encoders == NULL) {
         return;
     }
@@ -86,6 +91,14 @@ void clef_encoders_close(clef_encoders *encoders) {
     for (size_t i = 0; i < encoders->thread_count; i += 1) {
         pthread_join(encoders->threads[i], NULL);
     }
+    encoders->thread_count = 0;
+}
+
+void clef_encoders_close(clef_encoders *encoders) {
+    if (encoders == NULL) {
+        return;
+    }
+    clef_encoders_stop(encoders);
     pthread_cond_destroy(&encoders->changed);
     pthread_mutex_destroy(&encoders->lock);
     clef_release(encoders);

@@ -17,7 +17,9 @@ typedef struct clef_encoder_task {
 
 clef_status clef_encoders_create(size_t thread_count, clef_encoders **encoders, clef_error *error);
 /* Runs what was handed over, and ends the threads. NULL is fine. */
+void clef_encoders_stop(clef_encoders *encoders);
 void clef_encoders_close(clef_encoders *encoders);
+/* Runs a task on some thread; after the stop, on the caller's. */
 void clef_encoders_run(clef_encoders *encoders, clef_encoder_task *task);
 
 #endif

@@ -61,7 +61,7 @@ void clef_health_answer_metrics(clef_call *call) {
         .model = server->options.model_label,
         .revision = server->options.model_revision,
         .backend = "cpu",
-        .level = server->options.cpu_level,
+        .level = server->cpu_level,
     };
     clef_metrics_write(&server->metrics, &moment, &body);
     clef_call_reply(call, 200, "text/plain; version=0.0.4; charset=utf-8", "", &body);

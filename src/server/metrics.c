@@ -49,6 +49,14 @@ static void count_status(clef_route_metrics *route, int status) {
     route->statuses[i].count += 1;
 }
 
+uint64_t clef_metrics_requests(const clef_metrics *metrics) {
+    uint64_t count = 0;
+    for (size_t i = 0; i < CLEF_METRICS_ROUTE_LIMIT; i += 1) {
+        count += metrics->routes[i].request_seconds.count;
+    }
+    return count;
+}
+
 void clef_metrics_add(clef_metrics *metrics, const clef_request_numbers *numbers) {
     clef_route_metrics *route = find_route(metrics, numbers->route);
     count_status(route, numbers->status);

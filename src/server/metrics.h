@@ -54,6 +54,9 @@ typedef struct clef_request_numbers {
 
 void clef_metrics_add(clef_metrics *metrics, const clef_request_numbers *numbers);
 
+/* How many requests were added. */
+uint64_t clef_metrics_requests(const clef_metrics *metrics);
+
 /* Values that are read when the text is written. */
 typedef struct clef_metrics_moment {
     uint64_t queue_depth, in_flight, connection_count;

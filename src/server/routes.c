@@ -2,7 +2,10 @@
 #include "server/routes.h"
 
 #include "server/health.h"
+#include "server/models.h"
+#include "server/permute.h"
 #include "server/reply.h"
+#include "server/separate.h"
 #include "server/systemone.h"
 
 #include <stdio.h>
@@ -22,6 +25,11 @@ static const clef_route ROUTES[] = {
     DECISION_ROUTE("/v1/systemone", "systemone", clef_systemone_answer),
     DECISION_ROUTE("/systemone", "systemone", clef_systemone_answer),
     DECISION_ROUTE("/v1/v1/systemone", "systemone", clef_systemone_answer),
+    DECISION_ROUTE("/v1/systemone/permute", "permute", clef_permute_answer),
+    DECISION_ROUTE("/v1/systemone/separate", "separate", clef_separate_answer),
+    GET_ROUTE("/v1/models", "models", true, clef_models_answer),
+    GET_ROUTE("/models", "models", true, clef_models_answer),
+    GET_ROUTE("/openapi.json", "openapi", false, clef_models_answer_openapi),
     GET_ROUTE("/healthz", "healthz", false, clef_health_answer_live),
     GET_ROUTE("/healthz/ready", "health", false, clef_health_answer_ready),
     GET_ROUTE("/health", "health", false, clef_health_answer_ready),

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "server/passes.h"
 #include "server/reply.h"
 #include "server/routes.h"
 
@@ -145,6 +146,7 @@ static void on_finish(void *context, clef_http_exchange *exchange) {
     }
     server->place_count -= call->has_place;
     clef_record_close(call->record);
+    clef_passes_close(call->passes);
     clef_release(call);
     exchange->call = NULL;
 }
@@ -211,7 +213,8 @@ const char *clef_server_addresses(const clef_server *server) {
     return clef_http_addresses(server->http);
 }
 
-clef_status clef_server_start(clef_server *server, clef_model *model, clef_error *error) {
+clef_status clef_server_start(clef_server *server, clef_model *model, const char *cpu_level,
+                              clef_error *error) {
     const clef_worker_options options = {
         .session = server->options.session,
         .record = server->options.record,
@@ -222,6 +225,7 @@ clef_status clef_server_start(clef_server *server, clef_model *model, clef_error
         .context = server->options.context,
     };
     server->model = model;
+    server->cpu_level = cpu_level;
     clef_status status = clef_encoders_create(CLEF_ENCODER_THREADS, &server->encoders, error);
     if (status == CLEF_OK) {
         status = clef_worker_create(model, &options, &server->worker, error);
@@ -245,8 +249,10 @@ void clef_server_close(clef_server *server) {
     if (server == NULL) {
         return;
     }
-    clef_encoders_close(server->encoders);
+    /* Each of the two hands work to the other: first the threads end, then what they share. */
+    clef_encoders_stop(server->encoders);
     clef_worker_close(server->worker);
+    clef_encoders_close(server->encoders);
     clef_http_close(server->http);
     clef_access_log_close(&server->log);
     if (server->has_lock) {

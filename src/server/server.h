@@ -24,8 +24,8 @@ typedef struct clef_server_options {
     const char *model_revision;                     /* behind it */
     const char *model_names[CLEF_MODEL_NAME_LIMIT]; /* names that are listed */
     size_t model_name_count;
+    int64_t model_seconds; /* when the model was released, since 1970 */
     bool has_strict_model; /* names that are not listed are not found */
-    const char *cpu_level; /* in metrics */
     const char *api_keys[CLEF_API_KEY_LIMIT];
     size_t api_key_count; /* 0: no key is asked for */
     bool has_open_metrics;
@@ -42,8 +42,10 @@ clef_status clef_server_create(const clef_server_options *options, clef_server *
                                clef_error *error);
 /* "http://127.0.0.1:8008"; until closed or stopped. */
 const char *clef_server_addresses(const clef_server *server);
-/* Accepts connections, and makes ready in the background. The model must outlive the server. */
-clef_status clef_server_start(clef_server *server, clef_model *model, clef_error *error);
+/* Accepts connections, and makes ready in the background. The model must outlive the server;
+ * cpu_level is static, for metrics and cards. */
+clef_status clef_server_start(clef_server *server, clef_model *model, const char *cpu_level,
+                              clef_error *error);
 /* Stops accepting, lets what runs finish within limits.drain_seconds, ends everything else. */
 void clef_server_stop(clef_server *server);
 void clef_server_close(clef_server *server);

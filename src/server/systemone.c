@@ -3,6 +3,7 @@
 #include "server/systemone.h"
 
 #include "base/json.h"
+#include "server/models.h"
 #include "server/reply.h"
 
 #include <stdio.h>
@@ -43,38 +44,8 @@ static void take_answer(clef_job *job, clef_status status, const clef_answer *an
     }
 }
 
-/* The client library of the hosted service asks for "jev-latest" when it is not told otherwise. */
-static bool is_served(const clef_server_options *options, clef_text name) {
-    for (size_t i = 0; i < options->model_name_count; i += 1) {
-        if (clef_text_equals(name, clef_text_of(options->model_names[i]))) {
-            return true;
-        }
-    }
-    return clef_text_equals(name, clef_text_of(options->model_label)) ||
-           clef_text_equals(name, CLEF_TEXT("jev-latest"));
-}
-
-/* 404 for a model that is not served, when names are checked; true when it was refused. */
-static bool refuse_model(clef_call *call) {
-    const clef_server_options *options = &call->server->options;
-    size_t length = 0;
-    const char *name = clef_record_model(call->record, &length);
-    if (!options->has_strict_model || is_served(options, (clef_text){name, length})) {
-        return false;
-    }
-    clef_buffer served = {0};
-    for (size_t i = 0; i < options->model_name_count; i += 1) {
-        clef_buffer_append_format(&served, i > 0 ? ", %s" : "%s", options->model_names[i]);
-    }
-    clef_call_refuse(call, 404, "unknown_model", "unknown model \"%.*s\"; served: %s",
-                     (int)(length < 200 ? length : 200), name,
-                     served.bytes == NULL ? "" : served.bytes);
-    clef_buffer_release(&served);
-    return true;
-}
-
 /* Clients that speak to the wrong route get told where theirs is. */
-static void add_hint(const clef_buffer *body, clef_error *error) {
+void clef_systemone_add_hint(const clef_buffer *body, clef_error *error) {
     clef_arena arena = {0};
     clef_json *value = NULL;
     if (error->status != CLEF_BAD_REQUEST || body->length == 0 ||
@@ -100,9 +71,9 @@ static void encode(clef_encoder_task *task) {
         clef_record_encode(server->model, body->bytes == NULL ? "" : body->bytes, body->length,
                            &server->options.record, &call->record, &error);
     if (status != CLEF_OK) {
-        add_hint(body, &error);
+        clef_systemone_add_hint(body, &error);
     }
-    if (status == CLEF_OK && refuse_model(call)) {
+    if (status == CLEF_OK && clef_models_refuse(call)) {
         return;
     }
     if (!server->options.logs_requests) {

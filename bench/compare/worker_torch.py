@@ -15,9 +15,10 @@ import sys
 import torch
 import transformers
 from transformers import DynamicCache
-from transformers.models.qwen3_5 import modeling_qwen3_5
 from transformers.models.qwen3_5.configuration_qwen3_5 import Qwen3_5TextConfig
+from transformers.models.qwen3_5.modeling_qwen3_5 import Qwen3_5TextModel
 
+import random_torch
 import shape
 import worker
 
@@ -25,11 +26,8 @@ PROMPT, WARM = 16, 64
 
 
 def main() -> None:
-    dtype, threads = getattr(torch, sys.argv[1]), int(sys.argv[2])
-    torch.set_num_threads(threads)
-    torch.manual_seed(0)
-    torch.set_default_dtype(dtype)
-    backbone = modeling_qwen3_5.Qwen3_5TextModel(Qwen3_5TextConfig(**shape.transformers_text())).eval()
+    backbone = random_torch.make(Qwen3_5TextModel, Qwen3_5TextConfig(**shape.transformers_text()), sys.argv[1],
+                                 int(sys.argv[2]))
 
     def draw(sequences: int, tokens: int) -> torch.Tensor:
         return torch.randint(0, shape.VOCABULARY, (sequences, tokens))
@@ -57,7 +55,7 @@ def main() -> None:
             return {"seconds": (prefill if request["work"] == "prefill" else generate)(request)}
 
     worker.serve({"version": f"torch {torch.__version__}, transformers {transformers.__version__}",
-                  "weight_bytes": shape.layer_weight_count() * dtype.itemsize}, measure)
+                  "weight_bytes": shape.layer_weight_count() * backbone.dtype.itemsize}, measure)
 
 
 if __name__ == "__main__":

@@ -17,20 +17,17 @@ import transformers
 from transformers.models.qwen3_5.configuration_qwen3_5 import Qwen3_5VisionConfig
 from transformers.models.qwen3_5.modeling_qwen3_5 import Qwen3_5VisionModel
 
+import random_torch
 import shape
 import worker
 
 
 def main() -> None:
-    dtype, threads = getattr(torch, sys.argv[1]), int(sys.argv[2])
-    torch.set_num_threads(threads)
-    torch.manual_seed(0)
-    torch.set_default_dtype(dtype)
-    tower = Qwen3_5VisionModel(Qwen3_5VisionConfig(**shape.TOWER)).eval()
+    tower = random_torch.make(Qwen3_5VisionModel, Qwen3_5VisionConfig(**shape.TOWER), sys.argv[1], int(sys.argv[2]))
     values = shape.TOWER["in_channels"] * shape.TOWER["temporal_patch_size"] * shape.TOWER["patch_size"] ** 2
 
     def run(side: int) -> None:
-        tower(torch.rand(side * side, values, dtype=dtype) * 2 - 1, grid_thw=torch.tensor([[1, side, side]]))
+        tower(torch.rand(side * side, values) * 2 - 1, grid_thw=torch.tensor([[1, side, side]]))
 
     def measure(request: worker.Request) -> dict[str, float]:
         side = math.isqrt(request["tokens"])

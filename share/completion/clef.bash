@@ -12,6 +12,8 @@ _clef() {
     ask:--noul) return ;;
     ask:--choice) return ;;
     ask:--score) return ;;
+    ask:--image) COMPREPLY=($(compgen -f -- "$current")); return ;;
+    ask:--video) COMPREPLY=($(compgen -d -- "$current")); return ;;
     ask:--cache-mib) return ;;
     ask:--output) COMPREPLY=($(compgen -W "auto table json raw" -- "$current")); return ;;
     ask:--round) COMPREPLY=($(compgen -W "4 none" -- "$current")); return ;;
@@ -62,6 +64,8 @@ _clef() {
     encode:--noul) return ;;
     encode:--choice) return ;;
     encode:--score) return ;;
+    encode:--image) COMPREPLY=($(compgen -f -- "$current")); return ;;
+    encode:--video) COMPREPLY=($(compgen -d -- "$current")); return ;;
     encode:--model) COMPREPLY=($(compgen -d -- "$current")); return ;;
     encode:--precision) COMPREPLY=($(compgen -W "auto f32 bf16" -- "$current")); return ;;
     encode:--threads) return ;;
@@ -98,9 +102,9 @@ _clef() {
     help:--completion) COMPREPLY=($(compgen -W "bash zsh fish" -- "$current")); return ;;
     esac
     case $command in
-    ask) options="--state --noul --choice --score --batch --cache-mib --no-cache --output --timings --round --confidence --model --precision --threads --cpu-level --max-tokens --max-state-tokens --max-schema-tokens --max-questions --max-options --max-levels --truncate --control-tokens --json --help " files=1 ;;
+    ask) options="--state --noul --choice --score --image --video --batch --cache-mib --no-cache --output --timings --round --confidence --model --precision --threads --cpu-level --max-tokens --max-state-tokens --max-schema-tokens --max-questions --max-options --max-levels --truncate --control-tokens --json --help " files=1 ;;
     serve) options="--host --port --api-key --api-key-file --open-metrics --model-names --strict-model --warmup --fake-engine --log --log-requests --round --confidence --model --precision --threads --cpu-level --max-tokens --max-state-tokens --max-schema-tokens --max-questions --max-options --max-levels --truncate --control-tokens --prefix-cache-bytes --prefix-cache-entries --prefix-cache-dir --max-body-bytes --max-connections --max-queue --queue-timeout --header-timeout --body-timeout --idle-timeout --drain-timeout --json --help " files=0 ;;
-    encode) options="--state --noul --choice --score --batch --model --precision --threads --cpu-level --max-tokens --max-state-tokens --max-schema-tokens --max-questions --max-options --max-levels --truncate --control-tokens --json --help " files=1 ;;
+    encode) options="--state --noul --choice --score --image --video --batch --model --precision --threads --cpu-level --max-tokens --max-state-tokens --max-schema-tokens --max-questions --max-options --max-levels --truncate --control-tokens --json --help " files=1 ;;
     info) options="--model --precision --threads --cpu-level --max-tokens --output --json --help " files=0 ;;
     quantize) options="--output -o --recipe --calibrate --group --force --threads --json --help " files=1 ;;
     bench) options="--shape --layers --tokens --patches --sequences --rows --precision --repeat --machine --threads --cpu-level --output --json --help " files=0 ;;

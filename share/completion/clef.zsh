@@ -25,6 +25,8 @@ _clef() {
             '*--noul[A question that is answered by yes or no]:\[ID=\]QUESTION: ' \
             '*--choice[A question that is answered by one of the options]:\[ID=\]\[QUESTION;\]OPTION,...: ' \
             '*--score[A question that is answered by a place on a scale, levels from the lowest to the highest]:\[ID=\]\[QUESTION;\]LEVEL,...: ' \
+            '--image[A picture that belongs to the state\: PNG, JPEG or WebP]:FILE:_files' \
+            '--video[A video that belongs to the state\: a folder of pictures of one size, its frames in the order of their names, 24 a second]:DIR:_files -/' \
             '--batch[Read one JSON request a line and write one line for each, in order; blank lines are skipped]' \
             '--cache-mib[Memory in MiB for the states of lines already answered, so that lines that begin with the same state take less time; an eighth of the free memory by default]:N: ' \
             '--no-cache[Keep no states\: compute every line from its beginning]' \
@@ -94,6 +96,8 @@ _clef() {
             '*--noul[A question that is answered by yes or no]:\[ID=\]QUESTION: ' \
             '*--choice[A question that is answered by one of the options]:\[ID=\]\[QUESTION;\]OPTION,...: ' \
             '*--score[A question that is answered by a place on a scale, levels from the lowest to the highest]:\[ID=\]\[QUESTION;\]LEVEL,...: ' \
+            '--image[A picture that belongs to the state\: PNG, JPEG or WebP]:FILE:_files' \
+            '--video[A video that belongs to the state\: a folder of pictures of one size, its frames in the order of their names, 24 a second]:DIR:_files -/' \
             '--batch[Read one JSON request a line and write one line for each, in order; blank lines are skipped]' \
             '--model[Directory of the model]:DIR:_files -/' \
             '--precision[How products of unquantised matrices are computed\: f32 exactly, bf16 with rounded inputs]:value:(auto f32 bf16)' \

@@ -161,3 +161,18 @@ clef_status clef_base64_decode(clef_text text, uint8_t **bytes, size_t *length, 
     *length = reading.length;
     return CLEF_OK;
 }
+
+void clef_base64_append(clef_buffer *out, const void *bytes, size_t length) {
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    const unsigned char *from = bytes;
+    for (size_t i = 0; i < length; i += 3) {
+        size_t count = length - i < 3 ? length - i : 3;
+        uint32_t group = (uint32_t)from[i] << 16;
+        group |= count > 1 ? (uint32_t)from[i + 1] << 8 : 0;
+        group |= count > 2 ? from[i + 2] : 0;
+        char text[4] = {digits[group >> 18], digits[group >> 12 & 63],
+                        count > 1 ? digits[group >> 6 & 63] : '=',
+                        count > 2 ? digits[group & 63] : '='};
+        clef_buffer_append(out, text, sizeof text);
+    }
+}

@@ -71,6 +71,19 @@ static const clef_option_row short_form_rows[] = {
      .minimum = CLEF_FORM_SCORE,
      .help = "A question that is answered by a place on a scale, levels from the lowest to the "
              "highest."},
+    {.name = "image",
+     .value = "FILE",
+     .kind = CLEF_OPTION_LIST,
+     FIELD(images),
+     .completion = CLEF_COMPLETE_FILE,
+     .help = "A picture that belongs to the state: PNG, JPEG or WebP. May be repeated."},
+    {.name = "video",
+     .value = "DIR",
+     .kind = CLEF_OPTION_LIST,
+     FIELD(videos),
+     .completion = CLEF_COMPLETE_DIRECTORY,
+     .help = "A video that belongs to the state: a folder of pictures of one size, its frames in "
+             "the order of their names, 24 a second. May be repeated."},
 };
 const clef_option_group clef_options_short_form = GROUP("A request without JSON", short_form_rows);
 

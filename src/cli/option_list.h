@@ -20,7 +20,7 @@ extern const clef_option_group clef_options_report;  /* how it prints */
 extern const clef_option_group clef_options_reply;   /* the same, where only JSON is */
 extern const clef_option_group clef_options_serve;   /* address, names, log */
 extern const clef_option_group clef_options_serve_limits;
-extern const clef_option_group clef_options_serve_cache;  /* states for later requests */
+extern const clef_option_group clef_options_serve_cache; /* states for later requests */
 extern const clef_option_group clef_options_common;      /* every command */
 extern const clef_option_group clef_options_help;        /* the help command's own */
 

@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "base/json.h"
 #include "cli/input.h"
+#include "cli/request_media.h"
 
 #include <stdio.h>
 
@@ -276,6 +277,10 @@ clef_status clef_request_build(const clef_settings *settings, clef_text model_na
     clef_json_write_string(body, model_name);
     clef_buffer_append_string(body, ",\"state\":");
     status = write_state(body, settings->state, error);
+    if (status != CLEF_OK) {
+        goto fail;
+    }
+    status = clef_request_media_append(settings, body, error);
     if (status != CLEF_OK) {
         goto fail;
     }

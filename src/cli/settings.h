@@ -91,6 +91,7 @@ typedef struct clef_settings {
     const char *state;
     clef_question_argument *questions; /* owned, in the order of the command line */
     size_t question_count;
+    clef_argument_list images, videos; /* files, and folders of frames */
 
     unsigned output; /* a clef_output_choice */
     unsigned unrounded;

@@ -72,6 +72,48 @@ clef_status clef_pieces_visit_prefix(clef_piece_walk *walk) {
     return visit_text(walk, CLEF_PIECE_PREFIX, 0, CLEF_TEXT(system_prefix));
 }
 
+/* ---- media ---------------------------------------------------------------------------------- */
+
+static void append_frame(clef_buffer *buffer, const char *pad, size_t count) {
+    clef_buffer_append_string(buffer, "<|vision_start|>");
+    for (size_t i = 0; i < count; i++) {
+        clef_buffer_append_string(buffer, pad);
+    }
+    clef_buffer_append_string(buffer, "<|vision_end|>");
+}
+
+/* A video is a frame for each pair of its own, with the time of the pair in front. */
+static void append_video(clef_buffer *buffer, const clef_medium *video, size_t frame_tokens) {
+    char label[CLEF_VIDEO_LABEL_BYTES];
+    clef_buffer_append_string(buffer, "<|vision_start|>");
+    for (uint32_t pair = 0; pair < video->grid.frames; pair++) {
+        clef_video_label_write(video->seconds[pair], label);
+        clef_buffer_append_format(buffer, "<%s seconds>", label);
+        append_frame(buffer, "<|video_pad|>", frame_tokens);
+    }
+    clef_buffer_append_string(buffer, "<|vision_end|>");
+}
+
+clef_status clef_pieces_visit_media(clef_piece_walk *walk, const clef_media *media) {
+    if (media == NULL || clef_media_count(media) == 0) {
+        return CLEF_OK;
+    }
+    clef_buffer_clear(&walk->buffer);
+    for (size_t i = 0; i < clef_media_count(media); i++) {
+        const clef_medium *item = &media->items[i];
+        size_t frame_tokens = clef_patch_token_count(item->grid) / item->grid.frames;
+        if (item->seconds == NULL) {
+            append_frame(&walk->buffer, "<|image_pad|>", frame_tokens);
+        } else {
+            append_video(&walk->buffer, item, frame_tokens);
+        }
+    }
+    clef_buffer_append_byte(&walk->buffer, '\n');
+    return visit_buffer(walk, CLEF_PIECE_MEDIA, 0);
+}
+
+/* ---- state and schema ----------------------------------------------------------------------- */
+
 clef_status clef_pieces_visit_state(clef_piece_walk *walk, const clef_request *request) {
     return visit_value(walk, CLEF_PIECE_STATE, 0, request->state);
 }

@@ -2,10 +2,11 @@
 #ifndef CLEF_DECIDE_PIECES_H
 #define CLEF_DECIDE_PIECES_H
 
-#include "decide/record.h"
+#include "decide/media.h"
 
 typedef enum clef_piece_role {
     CLEF_PIECE_PREFIX,
+    CLEF_PIECE_MEDIA, /* placeholders of pictures and videos */
     CLEF_PIECE_STATE,
     CLEF_PIECE_SCHEMA,   /* the fixed and half-fixed texts between the spans */
     CLEF_PIECE_QUESTION, /* what the question span covers */
@@ -28,8 +29,10 @@ typedef struct clef_piece_walk {
     clef_error *error;
 } clef_piece_walk;
 
-/* The three parts of a prompt, in order. The status of the visitor, or CLEF_OUT_OF_MEMORY. */
+/* The parts of a prompt, in order; without media, their part is empty. The status of the visitor,
+ * or CLEF_OUT_OF_MEMORY. */
 clef_status clef_pieces_visit_prefix(clef_piece_walk *walk);
+clef_status clef_pieces_visit_media(clef_piece_walk *walk, const clef_media *media);
 clef_status clef_pieces_visit_state(clef_piece_walk *walk, const clef_request *request);
 clef_status clef_pieces_visit_schema(clef_piece_walk *walk, const clef_request *request);
 

@@ -91,6 +91,51 @@ static clef_status refuse_schema(const prompt_encoder *encoder, clef_error *erro
     return mark_over_limit(error, "questions");
 }
 
+static const char *media_place(const clef_media *media) {
+    return media->image_count > 0 ? "images" : "videos";
+}
+
+static clef_status refuse_media(const prompt_encoder *encoder, size_t count, clef_error *error) {
+    const clef_media *media = encoder->limits.media;
+    char found[CLEF_COUNT_BYTES], limit[CLEF_COUNT_BYTES];
+    clef_render_count(count, found);
+    clef_render_count(encoder->limits.token_limit, limit);
+    clef_fail(error, CLEF_OVER_LIMIT,
+              "prompt and media are %s tokens, over the %s-token limit: send fewer or smaller "
+              "pictures",
+              found, limit);
+    return mark_over_limit(error, media_place(media));
+}
+
+/* Features belong to the placeholders of the media piece; the same tokens elsewhere, which only
+ * parsed control tokens can be, would stand for nothing. */
+static clef_status check_placeholders(const prompt_encoder *encoder, clef_error *error) {
+    const clef_prompt *prompt = encoder->prompt;
+    const clef_media *media = encoder->limits.media;
+    static const char *const names[] = {"<|image_pad|>", "<|video_pad|>"};
+    if (prompt->media_end == prompt->prefix_tokens) {
+        return CLEF_OK;
+    }
+    for (size_t n = 0; n < 2; n++) {
+        uint32_t id;
+        if (!clef_tokenizer_find_added(encoder->tokenizer, clef_text_of(names[n]), &id)) {
+            continue;
+        }
+        for (size_t i = prompt->media_end; i < prompt->tokens.count; i++) {
+            if (prompt->tokens.ids[i] == id) {
+                clef_fail(error, CLEF_BAD_REQUEST,
+                          "%s in the state or the questions cannot stand beside %s while control "
+                          "tokens are parsed",
+                          names[n], media_place(media));
+                clef_error_set_kind(error, "media_error", 0);
+                clef_error_set_place(error, "%s", media_place(media));
+                return CLEF_BAD_REQUEST;
+            }
+        }
+    }
+    return CLEF_OK;
+}
+
 /* ---- encoding ------------------------------------------------------------------------------ */
 
 static clef_status encode_schema_piece(void *context, clef_piece_role role, size_t index,
@@ -190,6 +235,25 @@ static clef_status encode_prefix_piece(void *context, clef_piece_role role, size
                                  &encoder->prompt->tokens, error);
 }
 
+/* The fixed text, then the placeholders of media, counted before they are written. */
+static clef_status encode_front(prompt_encoder *encoder, clef_piece_walk *walk, clef_error *error) {
+    clef_prompt *prompt = encoder->prompt;
+    const clef_media *media = encoder->limits.media;
+    walk->visit = encode_prefix_piece;
+    clef_status status = clef_pieces_visit_prefix(walk);
+    prompt->prefix_tokens = prompt->tokens.count;
+    size_t least = prompt->tokens.count + (media == NULL ? 0 : clef_media_token_count(media));
+    if (status == CLEF_OK && least > encoder->limits.token_limit && media != NULL &&
+        clef_media_count(media) > 0) {
+        return refuse_media(encoder, least, error);
+    }
+    if (status == CLEF_OK) {
+        status = clef_pieces_visit_media(walk, media);
+    }
+    prompt->media_end = prompt->tokens.count;
+    return status;
+}
+
 /* A lower bound of the bytes of all questions; counting ends soon after it passes `enough`. */
 static size_t least_of_schema(const clef_request *request, size_t enough) {
     size_t least = 0;
@@ -213,13 +277,11 @@ static size_t least_of_schema(const clef_request *request, size_t enough) {
  * written. */
 static clef_status encode_pieces(prompt_encoder *encoder, const clef_request *request,
                                  clef_piece_walk *walk, clef_error *error) {
-    walk->visit = encode_prefix_piece;
-    clef_status status = clef_pieces_visit_prefix(walk);
+    clef_status status = encode_front(encoder, walk, error);
     if (status != CLEF_OK) {
         return status;
     }
-    size_t prefix = encoder->prompt->tokens.count;
-    encoder->prompt->prefix_tokens = prefix;
+    size_t prefix = encoder->prompt->media_end;
     size_t enough = encoder->ceiling_bytes;
     if (least_of_schema(request, enough) > enough) {
         return refuse_fixed(encoder, encoder->ceiling + 1, error);
@@ -243,7 +305,10 @@ static clef_status encode_pieces(prompt_encoder *encoder, const clef_request *re
     if (status == CLEF_OK && encoder->schema.count > encoder->limits.schema_token_limit) {
         status = refuse_schema(encoder, error);
     }
-    return status == CLEF_OK ? append_schema(encoder, request, error) : status;
+    if (status == CLEF_OK) {
+        status = append_schema(encoder, request, error);
+    }
+    return status == CLEF_OK ? check_placeholders(encoder, error) : status;
 }
 
 static clef_prompt_options fill_options(const clef_prompt_options *options) {

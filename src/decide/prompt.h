@@ -2,7 +2,7 @@
 #ifndef CLEF_DECIDE_PROMPT_H
 #define CLEF_DECIDE_PROMPT_H
 
-#include "decide/record.h"
+#include "decide/media.h"
 #include "tokenizer/tokenizer.h"
 
 /* Half-open token range [begin, end) in the whole record. */
@@ -18,6 +18,7 @@ typedef struct clef_prompt_options {
     size_t schema_token_limit; /* the token limit; schema and suffix */
     bool truncate;             /* cut the end of an over-long state instead of refusing */
     clef_control_tokens control_tokens;
+    const clef_media *media; /* of the request, borrowed; NULL: none */
 } clef_prompt_options;
 
 /* A record ready for the model. Arrays live in the arena given to clef_prompt_encode, but for
@@ -26,9 +27,10 @@ typedef struct clef_prompt {
     clef_token_list tokens;
     clef_span *question_spans; /* [question_count] */
     clef_span *option_spans; /* [option_count] of all questions in order, options in prompt order */
-    size_t prefix_tokens;    /* the fixed text before the state */
-    size_t state_tokens;     /* prefix and state as sent */
-    size_t state_tokens_used; /* prefix and state as read; less only when truncated */
+    size_t prefix_tokens;    /* the fixed text before media and state */
+    size_t media_end;        /* prefix and media; placeholders of features stand between the two */
+    size_t state_tokens;     /* prefix, media and state as sent */
+    size_t state_tokens_used; /* prefix, media and state as read; less only when truncated */
     bool is_cut_allowed;      /* the options asked for truncation */
     bool is_truncated;
 } clef_prompt;
@@ -45,8 +47,8 @@ void clef_prompt_release(clef_prompt *prompt);
 clef_status clef_prompt_encode_prefix(const clef_tokenizer *tokenizer, clef_token_list *tokens,
                                       clef_error *error);
 
-/* The pieces as text, in order, for tests and tools: piece(context, text) each. Failure to build
- * one is CLEF_OUT_OF_MEMORY. */
+/* The pieces of a request without media as text, in order, for tests and tools: piece(context,
+ * text) each. Failure to build one is CLEF_OUT_OF_MEMORY. */
 clef_status clef_prompt_pieces(const clef_request *request, clef_arena *arena,
                                void (*piece)(void *context, clef_text text), void *context,
                                clef_error *error);

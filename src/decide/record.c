@@ -203,10 +203,15 @@ static clef_status check_limits(const clef_json *questions, const clef_request_l
     return status;
 }
 
-/* Null and empty lists are no media. */
+/* A list of media; null and empty lists are none. */
+static const clef_json *media_list(const clef_json *body, const char *name) {
+    const clef_json *list = clef_json_member(body, name);
+    return is_type(list, CLEF_JSON_ARRAY) && list->count > 0 ? list : NULL;
+}
+
 static clef_status check_media(const clef_json *body, clef_error *error) {
     static const char *const names[] = {"images", "videos"};
-    const char *found = NULL;
+    bool has_media = false;
     for (size_t i = 0; i < 2; i++) {
         const clef_json *list = clef_json_member(body, names[i]);
         if (!is_null(list) && list->type != CLEF_JSON_ARRAY) {
@@ -214,21 +219,13 @@ static clef_status check_media(const clef_json *body, clef_error *error) {
             snprintf(message, sizeof message, "%s must be a list", names[i]);
             return refuse(error, names[i], message);
         }
-        if (found == NULL && !is_null(list) && list->count > 0) {
-            found = names[i];
-        }
-    }
-    if (found == NULL) {
-        return CLEF_OK;
+        has_media = has_media || media_list(body, names[i]) != NULL;
     }
     const clef_json *arguments = clef_json_member(body, "media_kwargs");
-    if (!is_null(arguments) && arguments->type != CLEF_JSON_OBJECT) {
+    if (has_media && !is_null(arguments) && arguments->type != CLEF_JSON_OBJECT) {
         return refuse(error, "media_kwargs", "media_kwargs must be a mapping");
     }
-    clef_fail(error, CLEF_BAD_REQUEST, "%s are not supported by this version of clef", found);
-    clef_error_set_kind(error, "media_error", 0);
-    clef_error_set_place(error, "%s", found);
-    return CLEF_BAD_REQUEST;
+    return CLEF_OK;
 }
 
 /* ---- options ------------------------------------------------------------------------------- */
@@ -321,6 +318,12 @@ static clef_request *build_request(const clef_json *body, clef_arena *arena) {
         }
         request->question_count++;
         request->option_count += question->option_count;
+    }
+    request->images = media_list(body, "images");
+    request->videos = media_list(body, "videos");
+    if (request->images != NULL || request->videos != NULL) {
+        const clef_json *arguments = clef_json_member(body, "media_kwargs");
+        request->media_arguments = is_null(arguments) ? NULL : arguments;
     }
     return request;
 }

@@ -33,6 +33,9 @@ typedef struct clef_request {
     clef_question *questions; /* [question_count] in request order */
     size_t question_count;
     size_t option_count; /* of all questions */
+    /* Media as sent: */
+    const clef_json *images, *videos; /* lists that are not empty, or NULL */
+    const clef_json *media_arguments; /* media_kwargs, an object, or NULL; NULL without media */
 } clef_request;
 
 /* Zero means the default beside each field. */

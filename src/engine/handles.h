@@ -9,6 +9,7 @@
 #include "base/digest.h"
 #include "decide/answer.h"
 #include "engine/made_weights.h"
+#include "engine/record_media.h"
 #include "model/joint_head.h"
 #include "tokenizer/tokenizer.h"
 #include "weights/weight_store.h"
@@ -42,6 +43,7 @@ struct clef_record {
     clef_arena arena; /* the body's copy, the request, the arrays below */
     clef_request *request;
     clef_prompt prompt;
+    clef_record_media media;
     clef_head_task task;
     /* What decides the state beside the tokens, and from which of them on. */
     clef_digest cache_salt;

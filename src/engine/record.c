@@ -75,6 +75,12 @@ static clef_status select_question(clef_record *record, const clef_record_option
     return clef_request_select(record->request, &selection, &record->arena, error);
 }
 
+static clef_status read_media(clef_record *record, clef_error *error) {
+    clef_media *media = &record->media.media;
+    clef_status status = clef_media_read(record->request, &record->arena, media, error);
+    return status == CLEF_OK ? clef_record_media_check(record->model, media, error) : status;
+}
+
 static clef_status encode(clef_record *record, clef_text body, const clef_record_options *options,
                           clef_error *error) {
     clef_prompt_options chosen;
@@ -94,8 +100,16 @@ static clef_status encode(clef_record *record, clef_text body, const clef_record
         status = select_question(record, options, error);
     }
     if (status == CLEF_OK) {
+        status = read_media(record, error);
+    }
+    if (status == CLEF_OK) {
+        chosen.media = &record->media.media;
         status = clef_prompt_encode(record->model->tokenizer, record->request, &chosen,
                                     &record->arena, &record->prompt, error);
+    }
+    if (status == CLEF_OK) {
+        status = clef_record_media_place(record->model, &record->prompt, &record->arena,
+                                         &record->media, error);
     }
     if (status != CLEF_OK) {
         return status;
@@ -108,12 +122,22 @@ static clef_status encode(clef_record *record, clef_text body, const clef_record
     return make_task(record, error);
 }
 
-/* Without a scope, tokens alone decide whose state may be shared. */
-static void set_scope(clef_record *record, const char *scope) {
+/* Without a scope and without media, tokens alone decide whose state may be shared. Pixels decide
+ * from the first placeholder on. */
+static void set_salt(clef_record *record, const char *scope) {
+    const clef_media *media = &record->media.media;
     record->cache_salt_begin = SIZE_MAX;
     if (scope != NULL) {
         record->cache_salt = clef_digest_of(scope, strlen(scope));
         record->cache_salt_begin = 0;
+    }
+    if (clef_media_count(media) > 0) {
+        clef_digest_state state;
+        clef_digest_begin(&state, CLEF_DIGEST_KEY);
+        clef_digest_add(&state, record->cache_salt.bytes, sizeof record->cache_salt.bytes);
+        clef_digest_add(&state, media->digest.bytes, sizeof media->digest.bytes);
+        record->cache_salt = clef_digest_finish(&state);
+        record->cache_salt_begin = scope == NULL ? record->prompt.prefix_tokens : 0;
     }
 }
 
@@ -132,12 +156,12 @@ clef_status clef_record_encode(clef_model *model, const char *body, size_t body_
     }
     atomic_init(&record->references, 1);
     record->model = clef_model_share(model);
-    set_scope(record, chosen.cache_scope);
     clef_status status = encode(record, (clef_text){body, body_bytes}, &chosen, error);
     if (status != CLEF_OK) {
         clef_record_close(record);
         return status;
     }
+    set_salt(record, chosen.cache_scope);
     *out = record;
     return CLEF_OK;
 }
@@ -152,6 +176,7 @@ void clef_record_close(clef_record *record) {
         return;
     }
     clef_prompt_release(&record->prompt);
+    clef_record_media_release(&record->media);
     clef_arena_release(&record->arena);
     clef_model_close(record->model);
     clef_release(record);
@@ -175,6 +200,7 @@ bool clef_record_equals(const clef_record *a, const clef_record *b) {
     const clef_head_task *y = &b->task;
     return a->model == b->model && x->token_count == y->token_count &&
            x->question_count == y->question_count && x->option_total == y->option_total &&
+           clef_digest_equals(&a->media.media.digest, &b->media.media.digest) &&
            memcmp(x->tokens, y->tokens, x->token_count * sizeof *x->tokens) == 0 &&
            memcmp(x->types, y->types, x->question_count) == 0 &&
            memcmp(x->option_counts, y->option_counts,

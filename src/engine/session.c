@@ -28,15 +28,17 @@ static clef_status take_memory(clef_session *session, clef_error *error) {
     session->slices = clef_allocate(slices, sizeof *session->slices);
     session->readings = clef_allocate(slices, sizeof *session->readings);
     session->running = clef_allocate(slices, sizeof *session->running);
+    session->features = clef_allocate(slices, sizeof *session->features);
+    session->tables = clef_allocate(slices, sizeof *session->tables);
     session->parts = clef_allocate(rows + slices, sizeof *session->parts);
     session->remaining = clef_allocate(slices, sizeof *session->remaining);
     session->shares = clef_allocate(slices, sizeof *session->shares);
     session->candidates = clef_allocate(slices, sizeof *session->candidates);
     session->free_sequences = clef_allocate(slices, sizeof(clef_sequence *));
     if (session->tokens == NULL || session->positions == NULL || session->slices == NULL ||
-        session->readings == NULL || session->running == NULL || session->parts == NULL ||
-        session->remaining == NULL || session->shares == NULL || session->candidates == NULL ||
-        session->free_sequences == NULL) {
+        session->readings == NULL || session->running == NULL || session->features == NULL ||
+        session->tables == NULL || session->parts == NULL || session->remaining == NULL ||
+        session->shares == NULL || session->candidates == NULL || session->free_sequences == NULL) {
         return clef_fail_memory(error, rows * sizeof *session->parts, "the lists of a session");
     }
     return clef_workspace_create(&session->model->network, rows, &session->workspace, error);
@@ -153,6 +155,7 @@ static void destroy_job(clef_session *session, clef_job *done) {
     session->state_bytes -= done->state_bytes;
     clef_session_keep_sequence(session, done->sequence);
     clef_head_reading_release(&done->reading);
+    clef_session_forget_media(done);
     clef_record_close(done->record);
     clef_release(done);
 }
@@ -180,6 +183,8 @@ void clef_session_close(clef_session *session) {
     clef_release(session->slices);
     clef_release(session->readings);
     clef_release(session->running);
+    clef_release(session->features);
+    clef_release(session->tables);
     clef_release(session->parts);
     clef_release(session->remaining);
     clef_release(session->shares);

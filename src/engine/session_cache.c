@@ -60,7 +60,7 @@ static void choose_points(const clef_session *session, clef_job *of, size_t know
     const clef_record *record = of->record;
     clef_prefix_lengths lengths = {
         .fixed_end = record->prompt.prefix_tokens,
-        .media_end = record->prompt.prefix_tokens,
+        .media_end = record->prompt.media_end,
         .state_end = record->prompt.state_tokens_used,
         .head_begin = head_begin(&record->task),
         .resumed = of->reach,
@@ -200,6 +200,8 @@ static void run_fixed_text(clef_session *session, clef_sequence *sequence,
     memcpy(session->tokens, tokens->ids, rows * sizeof *session->tokens);
     session->slices[0] = clef_sequence_slice(sequence, 0, rows);
     session->readings[0] = NULL;
+    session->features[0] = NULL;
+    session->tables[0] = NULL;
     session->snapshot_count = 0;
     size_t position = rows / CLEF_GRID * CLEF_GRID;
     float *fixed =

@@ -1,5 +1,6 @@
 /* The insides of a session, for the files that share it: session.c (life, queue), session_step.c
- * (packed steps and answers), session_cache.c (kept states), session_store.c (those on disk). */
+ * (packed steps and answers), session_media.c (pictures and videos), session_cache.c (kept states),
+ * session_store.c (those on disk). */
 #ifndef CLEF_ENGINE_SESSION_PARTS_H
 #define CLEF_ENGINE_SESSION_PARTS_H
 
@@ -17,6 +18,7 @@ typedef struct clef_job {
     clef_sequence *sequence; /* once it runs */
     uint64_t state_bytes;    /* once it runs: what its whole state takes */
     clef_head_reading reading;
+    clef_features features; /* of its media; rows are owned, and there while it needs them */
     uint64_t started_ns;
     /* With a prefix cache: */
     size_t reach;         /* before it runs: tokens that a kept state would give it */
@@ -43,9 +45,12 @@ struct clef_session {
     clef_slice *slices;           /* [slice_limit] */
     clef_head_reading **readings; /* [slice_limit] */
     clef_job **running;           /* [slice_limit], who owns each slice */
-    clef_span_part *parts;        /* [row_limit + slice_limit] */
-    clef_job **candidates;        /* [slice_limit], who may share the step */
-    size_t *remaining, *shares;   /* [slice_limit], of the candidates */
+    /* [slice_limit], of each slice's record; NULL: text alone */
+    const clef_features **features;
+    const clef_position_table **tables;
+    clef_span_part *parts;      /* [row_limit + slice_limit] */
+    clef_job **candidates;      /* [slice_limit], who may share the step */
+    size_t *remaining, *shares; /* [slice_limit], of the candidates */
     uint64_t step_count, computed_tokens, cached_tokens;
     bool has_made_answers;
     bool has_cache;
@@ -68,6 +73,14 @@ clef_status clef_session_take_sequence(clef_session *session, clef_sequence **ou
                                        clef_error *error);
 /* The way back; NULL is fine. */
 void clef_session_keep_sequence(clef_session *session, clef_sequence *sequence);
+
+/* ---- session_media.c ---- */
+
+/* Features of a record's media, for a job whose sequence is in place; nothing when a kept state has
+ * brought it behind them. CLEF_OUT_OF_MEMORY. */
+clef_status clef_session_see_media(clef_session *session, clef_job *of, clef_error *error);
+/* Gives the features back. */
+void clef_session_forget_media(clef_job *of);
 
 /* ---- session_step.c ---- */
 

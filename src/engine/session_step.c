@@ -31,7 +31,11 @@ static clef_status take_state(clef_session *session, clef_job *of, clef_error *e
     if (status == CLEF_OK) {
         status = clef_head_reading_create(&session->model->network, task, &of->reading, error);
     }
+    if (status == CLEF_OK) {
+        status = clef_session_see_media(session, of, error);
+    }
     if (status != CLEF_OK) {
+        clef_head_reading_release(&of->reading);
         clef_session_keep_sequence(session, of->sequence);
         of->sequence = NULL;
     }
@@ -69,6 +73,9 @@ static void add_slice(clef_session *session, clef_job *of, size_t slice, size_t 
     session->slices[slice] = clef_sequence_slice(sequence, row, rows);
     session->readings[slice] = &of->reading;
     session->running[slice] = of;
+    session->features[slice] = of->features.rows.data == NULL ? NULL : &of->features;
+    session->tables[slice] =
+        of->record->media.table.positions == NULL ? NULL : &of->record->media.table;
     clef_session_ask_snapshots(session, of, slice);
 }
 
@@ -143,7 +150,9 @@ static size_t form_step(clef_session *session, size_t *rows) {
 }
 
 void clef_session_run(clef_session *session, size_t slices, size_t rows) {
-    clef_session_fill_positions((clef_slices){session->slices, slices}, rows, session->positions);
+    for (size_t s = 0; s < slices; s++) {
+        clef_positions_fill(session->tables[s], &session->slices[s], rows, session->positions);
+    }
     clef_pass pass = {.network = &session->model->network,
                       .backend = session->backend,
                       .workspace = &session->workspace,
@@ -151,6 +160,7 @@ void clef_session_run(clef_session *session, size_t slices, size_t rows) {
                                .tokens = session->tokens,
                                .positions = session->positions,
                                .slices = {session->slices, slices},
+                               .features = session->features,
                                .snapshots = session->snapshots,
                                .snapshot_count = session->snapshot_count,
                                .parts = session->slice_parts},
@@ -220,6 +230,9 @@ clef_status clef_session_step(clef_session *session, size_t *pending, clef_error
     for (size_t s = 0; s < slices; s++) {
         clef_job *of = session->running[s];
         of->sequence->position += session->slices[s].count;
+        if (of->sequence->position >= of->record->prompt.media_end) {
+            clef_session_forget_media(of);
+        }
         if (of->sequence->position == of->record->task.token_count) {
             answer_job(session, of);
         }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import tempfile
@@ -9,7 +10,7 @@ import unittest
 from pathlib import Path
 from typing import Any
 
-from program import TINY, answer, run
+from program import FIXTURES, TINY, answer, run
 
 NOUL = {"type": "noul"}
 
@@ -83,6 +84,30 @@ class ShortForm(unittest.TestCase):
             path.write_bytes(text.encode())
             self.equal(["--state", f"@{path}", *question], text, asked)
 
+    def test_pictures_and_videos(self) -> None:
+        images = FIXTURES / "tiny-random/media/images"
+        names = ["rgb-16x16.png", "jpeg422-101x203.jpg"]
+        frames = sorted((images / "frames").glob("*.png"))[:5]
+
+        def text(path: Path) -> str:
+            return base64.b64encode(path.read_bytes()).decode()
+
+        with tempfile.TemporaryDirectory() as folder:
+            for number, frame in enumerate(reversed(frames)):
+                (Path(folder) / f"{len(frames) - number}.png").write_bytes(frame.read_bytes())
+            (Path(folder) / ".hidden").write_bytes(b"no frame")
+            options = [part for name in names for part in ("--image", str(images / name))]
+            request = {"model": TINY.name, "state": "s", "images": [text(images / name) for name in names],
+                       "videos": [[text(frame) for frame in frames]], "questions": {"q1": noul("x")}}
+            written = json.dumps(request).encode()
+            for command in ("encode", "ask"):
+                self.assertEqual(answer(command, "--state", "s", *options, "--video", folder, "--noul", "x"),
+                                 answer(command, stdin=written))
+            (Path(folder) / "9.png").write_bytes(b"no picture")
+            done = run("ask", "--state", "s", "--video", folder, "--noul", "x")
+            self.assertEqual(done.returncode, 3)
+            self.assertIn("videos[0][5]: not a decodable image", done.stderr.decode())
+
     def test_answer(self) -> None:
         request = {"model": TINY.name, "state": "Orders are blocked.", "questions": {"outage": noul("Is it down?")}}
         self.assertEqual(answer("ask", "--state", "Orders are blocked.", "--noul", "outage=Is it down?"),
@@ -115,6 +140,13 @@ class ShortForm(unittest.TestCase):
             self.assertEqual((done.returncode, done.stdout), (2, b""), options)
             self.assertIn(says, done.stderr.decode())
         self.assertIn("need --state", run("ask", "--noul", "x").stderr.decode())
+        self.assertIn("pictures on the command line need --state", run("ask", "--image", "x").stderr.decode())
+        for options, says in ((["--image", "no-such-file"], 'the picture "no-such-file"'),
+                              (["--video", "no-such-folder"], "it must be a folder of frames"),
+                              (["--image", "x", "--batch"], "--batch reads JSON requests")):
+            done = run("ask", "--state", "s", "--noul", "x", *options)
+            self.assertEqual((done.returncode, done.stdout), (2, b""), options)
+            self.assertIn(says, done.stderr.decode())
         done = run("ask", "--state", "@no-such-file", "--noul", "x")
         self.assertEqual(done.returncode, 2)
         self.assertIn('the state "no-such-file"', done.stderr.decode())

@@ -357,8 +357,8 @@ const clef_command clef_command_bench = {
         "parts are seconds and add up to the whole: matrix_products of the layers with the "
         "rounding of their inputs; delta_rule and attention, everything else of their layers' "
         "mixers; head; rest: embedding, norms, activations, additions. peak_memory_bytes is the "
-        "most memory of the process during the case, without the bytes that only serve to "
-        "measure reading.",
+        "most memory of the process during the case, pages of mapped files included as far as they "
+        "are in memory, without the bytes that only serve to measure reading.",
     .examples = "clef bench --shape clef-flash --layers 4 --tokens 512 --precision bf16\n"
                 "clef bench --shape qwen3.5-0.8b --tokens 1,8,512,1024 --output json\n"
                 "clef bench --shape clef-flash --patches 1024,4096 --precision bf16\n"

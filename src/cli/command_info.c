@@ -216,8 +216,9 @@ const clef_command clef_command_info = {
     .name = "info",
     .summary = "Show facts about the model, its memory and this machine.",
     .synopsis = "info [OPTIONS]\n",
-    .details = "The memory is for one request of as many tokens as --max-tokens allows. Mapped "
-               "weights are shared between processes and given back when memory is short.",
+    .details = "The memory is for one request of as many tokens as --max-tokens allows, four "
+               "questions and sixteen options, on as many threads as --threads. Mapped weights are "
+               "shared between processes and given back when memory is short.",
     .examples = "clef info\n"
                 "clef info --output json --max-tokens 4096\n",
     .groups = {&clef_options_model, &clef_options_token_limit, &clef_options_facts,

@@ -54,6 +54,18 @@ static clef_status load_head_config(clef_model *model, const clef_config *config
     return status;
 }
 
+/* Tensors that binding widens, vectors and scalars, are below; matrices worth mapping above. */
+#define VECTOR_BYTES ((size_t)256 << 10)
+
+static void prefetch_vectors(const clef_model *model) {
+    if (model->backbone_store != NULL) {
+        clef_weight_store_prefetch(model->backbone_store, VECTOR_BYTES);
+    }
+    if (model->head_store != NULL) {
+        clef_weight_store_prefetch(model->head_store, VECTOR_BYTES);
+    }
+}
+
 clef_status clef_model_bind(clef_model *model, clef_config *config, const clef_head_config *head,
                             clef_error *error) {
     clef_arena arena = {0};
@@ -68,6 +80,7 @@ clef_status clef_model_bind(clef_model *model, clef_config *config, const clef_h
     if (status == CLEF_OK) {
         model->backbone_parameters = clef_tensor_demands_parameters(&demands, false);
         model->head_parameters = clef_tensor_demands_parameters(&demands, true);
+        prefetch_vectors(model);
         status = clef_network_bind(config, head, model->backbone_store, model->head_store,
                                    arithmetic, &model->network, error);
     }

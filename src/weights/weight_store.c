@@ -403,6 +403,15 @@ const clef_file *clef_weight_store_find_file(const clef_weight_store *store, con
     return found;
 }
 
+void clef_weight_store_prefetch(const clef_weight_store *store, size_t largest) {
+    for (size_t i = 0; i < store->count; i++) {
+        const clef_stored_tensor *tensor = store->tensors[i];
+        if (tensor->bytes <= largest && clef_weight_store_find_file(store, tensor->data) != NULL) {
+            clef_file_prefetch(tensor->data, tensor->bytes);
+        }
+    }
+}
+
 uint64_t clef_weight_store_bytes(const clef_weight_store *store) {
     return store->bytes;
 }

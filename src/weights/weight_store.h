@@ -35,6 +35,10 @@ const clef_stored_tensor *clef_weight_store_find(const clef_weight_store *store,
 /* The mapped file in which these bytes lie, NULL for none. Borrowed until close. */
 const clef_file *clef_weight_store_find_file(const clef_weight_store *store, const void *bytes);
 
+/* Asks for the data of all mapped tensors of at most `largest` bytes. They lie between matrices:
+ * when each is read on its first touch, the system reads ahead into what nobody wants yet. */
+void clef_weight_store_prefetch(const clef_weight_store *store, size_t largest);
+
 /* Sum of the mapped bytes of all its files. */
 uint64_t clef_weight_store_bytes(const clef_weight_store *store);
 

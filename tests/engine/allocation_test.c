@@ -329,10 +329,12 @@ static void forward_pass_allocates_nothing(void **state) {
     }
     clef_slice slice = clef_sequence_slice(sequence, 0, rows);
     clef_head_reading *readings = &reading;
-    clef_pass pass = {.network = network,
-                      .backend = backend,
-                      .workspace = &workspace,
-                      .step = {rows, task->tokens, positions, {&slice, 1}}};
+    clef_pass pass = {
+        .network = network,
+        .backend = backend,
+        .workspace = &workspace,
+        .step = {
+            .rows = rows, .tokens = task->tokens, .positions = positions, .slices = {&slice, 1}}};
     memory_count(0);
     clef_decoder_run(&pass);
     clef_head_observe(&pass, &readings, parts);

@@ -70,7 +70,10 @@ static void step(bench *b, progress **of, const uint32_t *const *tokens, const s
     clef_pass pass = {.network = &b->model->network,
                       .backend = b->backend,
                       .workspace = &b->workspace,
-                      .step = {total, b->tokens, b->positions, {slices, count}}};
+                      .step = {.rows = total,
+                               .tokens = b->tokens,
+                               .positions = b->positions,
+                               .slices = {slices, count}}};
     clef_decoder_run(&pass);
     clef_head_observe(&pass, readings, b->parts);
     for (size_t s = 0; s < count; s++) {

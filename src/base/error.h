@@ -21,6 +21,9 @@ clef_status clef_fail_memory(clef_error *error, size_t bytes, const char *what);
 /* Puts "prefix: " in front of the message of an error already filled. */
 void clef_error_prefix(clef_error *error, const char *prefix);
 
+/* Stands between the elements of a place. */
+#define CLEF_PLACE_SEPARATOR "\x1f"
+
 /* Names what an error already filled is about (see clef_error.place); keeps an earlier name. */
 void clef_error_set_place(clef_error *error, const char *format, ...) CLEF_PRINTF(2, 3);
 

@@ -5,9 +5,6 @@
 
 #include <inttypes.h>
 
-/* Separates the elements of clef_error.place. */
-#define PLACE_SEPARATOR '\x1f'
-
 static bool is_about_request(clef_status status) {
     return status == CLEF_BAD_REQUEST || status == CLEF_BAD_TEXT || status == CLEF_OVER_LIMIT ||
            status == CLEF_TOO_LARGE;
@@ -32,7 +29,7 @@ void clef_json_write_any_string(clef_buffer *out, clef_text text) {
 /* The elements of a place as JSON strings, with commas. */
 static void write_place(clef_buffer *out, const char *place, bool is_first) {
     while (place[0] != '\0') {
-        const char *end = strchr(place, PLACE_SEPARATOR);
+        const char *end = strchr(place, CLEF_PLACE_SEPARATOR[0]);
         size_t length = end != NULL ? (size_t)(end - place) : strlen(place);
         if (!is_first) {
             clef_buffer_append_byte(out, ',');

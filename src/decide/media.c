@@ -9,9 +9,6 @@
 
 #include <stdio.h>
 
-/* Between the elements of error.place. */
-#define SEPARATOR "\x1f"
-
 /* ---- spellings ------------------------------------------------------------------------------ */
 
 static bool is_string(const clef_json *value) {
@@ -52,10 +49,11 @@ static void name_item(const char *list, size_t index, size_t frame, clef_error *
     char name[80];
     if (frame == SIZE_MAX) {
         snprintf(name, sizeof name, "%s[%zu]", list, index);
-        clef_error_set_place(error, "%s" SEPARATOR "%zu", list, index);
+        clef_error_set_place(error, "%s" CLEF_PLACE_SEPARATOR "%zu", list, index);
     } else {
         snprintf(name, sizeof name, "%s[%zu][%zu]", list, index, frame);
-        clef_error_set_place(error, "%s" SEPARATOR "%zu" SEPARATOR "%zu", list, index, frame);
+        clef_error_set_place(error, "%s" CLEF_PLACE_SEPARATOR "%zu" CLEF_PLACE_SEPARATOR "%zu",
+                             list, index, frame);
     }
     clef_error_prefix(error, name);
 }

@@ -5,15 +5,12 @@
 #include "decide/render.h"
 #include "media/media_error.h"
 
-/* Between the elements of error.place. */
-#define SEPARATOR "\x1f"
-
 static clef_status refuse_value(const clef_json *value, const char *expected, clef_error *error) {
     char name[CLEF_NAME_BYTES];
     clef_render_name(value->key, name);
     clef_fail_media(error, CLEF_BAD_REQUEST, "media_kwargs: %s: expected %s", name, expected);
     clef_render_place(value->key, name);
-    clef_error_set_place(error, "media_kwargs" SEPARATOR "%s", name);
+    clef_error_set_place(error, "media_kwargs" CLEF_PLACE_SEPARATOR "%s", name);
     return CLEF_BAD_REQUEST;
 }
 

@@ -8,9 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Between the elements of error.place. */
-#define SEPARATOR "\x1f"
-
 #define DEFAULT_QUESTION_LIMIT 64
 #define DEFAULT_OPTION_LIMIT   255
 #define DEFAULT_LEVEL_LIMIT    255
@@ -50,9 +47,10 @@ static clef_status refuse_question(clef_error *error, clef_text id, const char *
     clef_error_set_kind(error, "value_error", 0);
     clef_render_place(id, name);
     if (field == NULL) {
-        clef_error_set_place(error, "questions" SEPARATOR "%s", name);
+        clef_error_set_place(error, "questions" CLEF_PLACE_SEPARATOR "%s", name);
     } else {
-        clef_error_set_place(error, "questions" SEPARATOR "%s" SEPARATOR "%s", name, field);
+        clef_error_set_place(error, "questions" CLEF_PLACE_SEPARATOR "%s" CLEF_PLACE_SEPARATOR "%s",
+                             name, field);
     }
     return CLEF_BAD_REQUEST;
 }
@@ -175,7 +173,8 @@ static clef_status check_count(clef_text id, const char *what, size_t count, siz
               limit);
     clef_error_set_kind(error, "over_limit", 0);
     clef_render_place(id, name);
-    clef_error_set_place(error, "questions" SEPARATOR "%s" SEPARATOR "criteria", name);
+    clef_error_set_place(
+        error, "questions" CLEF_PLACE_SEPARATOR "%s" CLEF_PLACE_SEPARATOR "criteria", name);
     return CLEF_OVER_LIMIT;
 }
 

@@ -131,7 +131,8 @@ static void set_outer_place(const clef_passes *passes, clef_error *error) {
     }
     memcpy(place, error->place, sizeof place);
     error->place[0] = '\0';
-    clef_error_set_place(error, place[0] == '\0' ? "%s" : "%s\x1f%s", passes->place, place);
+    clef_error_set_place(error, place[0] == '\0' ? "%s" : "%s" CLEF_PLACE_SEPARATOR "%s",
+                         passes->place, place);
 }
 
 static clef_status encode_pass(clef_call *call, size_t index, clef_error *error) {

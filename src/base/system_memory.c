@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <sys/resource.h>
 
+#define UNKNOWN_SHARE ((uint64_t)1 << 30)
+
 static uint64_t least(uint64_t a, uint64_t b) {
     return a < b ? a : b;
 }
@@ -26,6 +28,11 @@ uint64_t clef_system_memory_available(void) {
 uint64_t clef_system_memory_for_files(void) {
     return least(read_machine(),
                  clef_memory_groups_left(CLEF_MEMORY_GROUPS_ROOT, CLEF_MEMORY_GROUPS_LIST, true));
+}
+
+uint64_t clef_system_memory_share(unsigned part) {
+    uint64_t available = clef_system_memory_available();
+    return available == UINT64_MAX ? UNKNOWN_SHARE : available / part;
 }
 
 clef_status clef_system_memory_require(uint64_t bytes, const char *what, clef_error *error) {

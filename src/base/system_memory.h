@@ -8,6 +8,10 @@
 /* Bytes that the machine and this process's control groups leave; UINT64_MAX when nobody says. */
 uint64_t clef_system_memory_available(void);
 
+/* What a cache may take when nobody says: that part of the available bytes, or 1 GiB where they are
+ * not known. */
+uint64_t clef_system_memory_share(unsigned part);
+
 /* Bytes that pages of mapped files may take in all, those in memory today included; UINT64_MAX when
  * nobody says. */
 uint64_t clef_system_memory_for_files(void);

@@ -281,9 +281,7 @@ static void release_batch(ask_batch *batch) {
     clef_input_close(&batch->input);
 }
 
-/* Memory for kept states when nobody says: a part of what is free, or this where no one knows. */
-#define CACHE_SHARE    8
-#define UNKNOWN_MEMORY ((uint64_t)8 << 30)
+#define CACHE_SHARE 8 /* of the free memory, for kept states, when nobody says */
 
 static uint64_t choose_cache(const clef_settings *settings) {
     if (settings->has_no_cache) {
@@ -292,8 +290,7 @@ static uint64_t choose_cache(const clef_settings *settings) {
     if (settings->cache_mebibytes > 0) {
         return (uint64_t)settings->cache_mebibytes << 20;
     }
-    uint64_t available = clef_system_memory_available();
-    return (available == UINT64_MAX ? UNKNOWN_MEMORY : available) / CACHE_SHARE;
+    return clef_system_memory_share(CACHE_SHARE);
 }
 
 /* States are kept for lines to come. */

@@ -10,8 +10,7 @@
 #define DEFAULT_PORT   8008
 #define DEFAULT_NAMES  "clef"
 #define KEY_FILE_BYTES 65536
-#define CACHE_SHARE    4                   /* of the free memory */
-#define UNKNOWN_MEMORY (UINT64_C(4) << 30) /* where the system does not say */
+#define CACHE_SHARE    4 /* of the free memory */
 
 /* "1" and "0" as other servers write them. */
 static clef_status read_switch(const char *name, const char *value, bool *is_on,
@@ -226,9 +225,7 @@ static clef_status read_cache(const clef_serve_texts *texts, clef_session_option
     const clef_settings *settings = &texts->settings;
     const char *entries =
         either(settings->prefix_cache_entries, texts->environment.prefix_cache_entries);
-    uint64_t available = clef_system_memory_available();
-    session->prefix_cache_bytes =
-        (available == UINT64_MAX ? UNKNOWN_MEMORY : available) / CACHE_SHARE;
+    session->prefix_cache_bytes = clef_system_memory_share(CACHE_SHARE);
     session->prefix_cache_directory = settings->prefix_cache_directory;
     clef_status status = CLEF_OK;
     if (settings->prefix_cache_bytes != NULL) {

@@ -183,10 +183,6 @@ uint64_t clef_prefix_store_bytes(const clef_prefix_store *store) {
     return store->files.bytes;
 }
 
-size_t clef_prefix_store_count(const clef_prefix_store *store) {
-    return store->files.count;
-}
-
 /* ---- reading ---- */
 
 /* Reads the files of a chain, the last one first: pages of all, the fixed part of that one. A file

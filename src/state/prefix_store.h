@@ -22,7 +22,6 @@ clef_status clef_prefix_store_open(const char *directory, const clef_digest *ide
 void clef_prefix_store_close(clef_prefix_store *store);
 
 uint64_t clef_prefix_store_bytes(const clef_prefix_store *store);
-size_t clef_prefix_store_count(const clef_prefix_store *store);
 
 /* Brings the longest stored state along the key within `limit` tokens into the cache, if it is
  * longer than `reach` and fits. Reads the disk while the caller waits. */

@@ -64,12 +64,9 @@ static clef_status create_made(clef_model *model, clef_session **out, clef_error
     return CLEF_OK;
 }
 
-clef_status clef_session_create(clef_model *model, const clef_session_options *options,
-                                clef_session **out, clef_error *error) {
-    *out = NULL;
-    if (options != NULL && options->made_answers) {
-        return create_made(model, out, error);
-    }
+/* Whether the model can decide, and the options can be honoured. */
+static clef_status check_options(const clef_model *model, const clef_session_options *options,
+                                 clef_error *error) {
     uint32_t rows = options == NULL ? 0 : options->rows_per_step;
     if (rows > CLEF_SESSION_ROW_LIMIT) {
         return clef_fail(error, CLEF_USAGE, "%u rows in a step, over the limit of %d", rows,
@@ -90,7 +87,16 @@ clef_status clef_session_create(clef_model *model, const clef_session_options *o
                          "so it cannot decide",
                          model->directory);
     }
-    clef_status status = check_memory(model, clef_session_rows(rows), error);
+    return check_memory(model, clef_session_rows(rows), error);
+}
+
+clef_status clef_session_create(clef_model *model, const clef_session_options *options,
+                                clef_session **out, clef_error *error) {
+    *out = NULL;
+    if (options != NULL && options->made_answers) {
+        return create_made(model, out, error);
+    }
+    clef_status status = check_options(model, options, error);
     if (status != CLEF_OK) {
         return status;
     }
@@ -99,7 +105,7 @@ clef_status clef_session_create(clef_model *model, const clef_session_options *o
         return clef_fail_memory(error, sizeof *session, "a session");
     }
     session->model = clef_model_share(model);
-    session->row_limit = clef_session_rows(rows);
+    session->row_limit = clef_session_rows(options == NULL ? 0 : options->rows_per_step);
     session->slice_limit = clef_session_slices(session->row_limit);
     session->state_byte_limit = options == NULL ? 0 : options->state_bytes;
     clef_page_pool_init(&session->pool, model->network.layout.page_floats);
@@ -151,7 +157,7 @@ void clef_session_keep_sequence(clef_session *session, clef_sequence *sequence) 
     }
 }
 
-static void destroy_job(clef_session *session, clef_job *done) {
+static void destroy_job(clef_session *session, clef_session_job *done) {
     session->state_bytes -= done->state_bytes;
     clef_session_keep_sequence(session, done->sequence);
     clef_head_reading_release(&done->reading);
@@ -165,7 +171,7 @@ void clef_session_close(clef_session *session) {
         return;
     }
     while (session->first != NULL) {
-        clef_job *next = session->first->next;
+        clef_session_job *next = session->first->next;
         destroy_job(session, session->first);
         session->first = next;
     }
@@ -198,7 +204,7 @@ clef_status clef_session_submit(clef_session *session, clef_record *record,
     if (record->model != session->model) {
         return clef_fail(error, CLEF_USAGE, "the record was encoded for another model");
     }
-    clef_job *added = clef_allocate(1, sizeof *added);
+    clef_session_job *added = clef_allocate(1, sizeof *added);
     if (added == NULL) {
         return clef_fail_memory(error, sizeof *added, "a queued record");
     }
@@ -215,10 +221,10 @@ clef_status clef_session_submit(clef_session *session, clef_record *record,
     return CLEF_OK;
 }
 
-void clef_session_finish_job(clef_session *session, clef_job *done, clef_status status,
+void clef_session_finish_job(clef_session *session, clef_session_job *done, clef_status status,
                              clef_answer *answer, const clef_error *error) {
-    clef_job **link = &session->first;
-    clef_job *before = NULL;
+    clef_session_job **link = &session->first;
+    clef_session_job *before = NULL;
     while (*link != done) {
         before = *link;
         link = &(*link)->next;
@@ -235,7 +241,7 @@ void clef_session_finish_job(clef_session *session, clef_job *done, clef_status 
 }
 
 bool clef_session_cancel(clef_session *session, const void *context) {
-    for (clef_job *of = session->first; of != NULL; of = of->next) {
+    for (clef_session_job *of = session->first; of != NULL; of = of->next) {
         if (of->context == context) {
             clef_error error = {0};
             clef_status status = clef_fail(&error, CLEF_CANCELLED, "the record was cancelled");
@@ -248,7 +254,7 @@ bool clef_session_cancel(clef_session *session, const void *context) {
 
 void clef_session_describe(const clef_session *session, clef_session_statistics *statistics) {
     uint64_t running = 0;
-    for (const clef_job *of = session->first; of != NULL; of = of->next) {
+    for (const clef_session_job *of = session->first; of != NULL; of = of->next) {
         running += of->sequence != NULL;
     }
     const clef_network *network = &session->model->network;

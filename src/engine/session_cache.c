@@ -56,7 +56,7 @@ static size_t head_begin(const clef_head_task *task) {
     return begin;
 }
 
-static void choose_points(const clef_session *session, clef_job *of, size_t known) {
+static void choose_points(const clef_session *session, clef_session_job *of, size_t known) {
     const clef_record *record = of->record;
     clef_prefix_lengths lengths = {
         .fixed_end = record->prompt.prefix_tokens,
@@ -89,8 +89,8 @@ static size_t common_tokens(const clef_record *a, const clef_record *b, size_t l
     return common;
 }
 
-bool clef_session_plan_job(clef_session *session, clef_job *of, clef_job *const *candidates,
-                           size_t count) {
+bool clef_session_plan_job(clef_session *session, clef_session_job *of,
+                           clef_session_job *const *candidates, size_t count) {
     if (!session->has_cache) {
         return true;
     }
@@ -104,10 +104,10 @@ bool clef_session_plan_job(clef_session *session, clef_job *of, clef_job *const 
         clef_prefix_store_load(session->store, &session->cache, &key, limit, of->reach);
         of->reach = clef_prefix_cache_reach(&session->cache, &key, limit, &known);
     }
-    clef_job *leader = NULL;
+    clef_session_job *leader = NULL;
     size_t best = of->reach;
     for (size_t i = 0; i < count; i++) {
-        clef_job *other = candidates[i];
+        clef_session_job *other = candidates[i];
         size_t position = other->sequence == NULL ? other->reach : other->sequence->position;
         if (has_same_salt(record, other->record)) {
             size_t common = common_tokens(other->record, record, limit);
@@ -130,7 +130,8 @@ bool clef_session_plan_job(clef_session *session, clef_job *of, clef_job *const 
     return true;
 }
 
-clef_status clef_session_resume_job(clef_session *session, clef_job *of, clef_error *error) {
+clef_status clef_session_resume_job(clef_session *session, clef_session_job *of,
+                                    clef_error *error) {
     if (!session->has_cache) {
         return CLEF_OK;
     }
@@ -143,7 +144,7 @@ clef_status clef_session_resume_job(clef_session *session, clef_job *of, clef_er
 
 /* ---- keeping ---- */
 
-void clef_session_ask_snapshots(clef_session *session, const clef_job *of, size_t slice) {
+void clef_session_ask_snapshots(clef_session *session, const clef_session_job *of, size_t slice) {
     const clef_slice *within = &session->slices[slice];
     for (size_t i = 0; i < of->point_count; i++) {
         size_t position = of->points[i].position;
@@ -162,7 +163,7 @@ void clef_session_ask_snapshots(clef_session *session, const clef_job *of, size_
 void clef_session_keep_snapshots(clef_session *session) {
     for (size_t i = 0; i < session->snapshot_count; i++) {
         const clef_snapshot *snapshot = &session->snapshots[i];
-        const clef_job *of = session->running[snapshot->slice];
+        const clef_session_job *of = session->running[snapshot->slice];
         clef_prefix_key key = key_of(of->record);
         (void)clef_prefix_cache_put(&session->cache, &key, session->snapshot_points[i],
                                     snapshot->fixed, of->sequence->pages);
@@ -220,6 +221,9 @@ static void run_fixed_text(clef_session *session, clef_sequence *sequence,
 clef_status clef_session_warm(clef_session *session, clef_error *error) {
     clef_token_list tokens = {0};
     clef_sequence *sequence = NULL;
+    if (session->has_made_answers) {
+        return CLEF_OK; /* nothing is computed there */
+    }
     if (session->job_count > 0) {
         return clef_fail(error, CLEF_USAGE, "%zu records are pending while the session is warmed",
                          session->job_count);

@@ -6,7 +6,7 @@
 #include "base/system_memory.h"
 #include "model/vision_tower.h"
 
-void clef_session_forget_media(clef_job *of) {
+void clef_session_forget_media(clef_session_job *of) {
     clef_release(of->features.rows.data);
     of->features = (clef_features){0};
 }
@@ -47,7 +47,7 @@ static clef_status see_medium(clef_session *session, const clef_medium *medium, 
     return status;
 }
 
-clef_status clef_session_see_media(clef_session *session, clef_job *of, clef_error *error) {
+clef_status clef_session_see_media(clef_session *session, clef_session_job *of, clef_error *error) {
     const clef_record *record = of->record;
     const clef_media *media = &record->media.media;
     size_t columns = session->model->network.config.hidden_size;

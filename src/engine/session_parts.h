@@ -10,8 +10,8 @@
 #include "state/prefix_store.h"
 
 /* One submitted record. */
-typedef struct clef_job {
-    struct clef_job *next;
+typedef struct clef_session_job {
+    struct clef_session_job *next;
     clef_record *record;
     clef_answer_callback *callback;
     void *context;
@@ -26,7 +26,7 @@ typedef struct clef_job {
     clef_prefix_point points[CLEF_PREFIX_POINT_LIMIT]; /* where its state will be kept */
     size_t point_count;
     bool has_asked_store;
-} clef_job;
+} clef_session_job;
 
 struct clef_session {
     clef_model *model;
@@ -34,7 +34,7 @@ struct clef_session {
     clef_workspace workspace;
     clef_weight_pages *weight_pages; /* or NULL */
     clef_page_pool pool;
-    clef_job *first, *last; /* oldest first */
+    clef_session_job *first, *last; /* oldest first */
     size_t job_count;
     uint64_t state_bytes, state_byte_limit; /* of running jobs; limit 0: none */
     clef_sequence **free_sequences;         /* [slice_limit], free_count of them */
@@ -44,13 +44,13 @@ struct clef_session {
     int32_t *positions;           /* [3 * row_limit] */
     clef_slice *slices;           /* [slice_limit] */
     clef_head_reading **readings; /* [slice_limit] */
-    clef_job **running;           /* [slice_limit], who owns each slice */
+    clef_session_job **running;   /* [slice_limit], who owns each slice */
     /* [slice_limit], of each slice's record; NULL: text alone */
     const clef_features **features;
     const clef_position_table **tables;
-    clef_span_part *parts;      /* [row_limit + slice_limit] */
-    clef_job **candidates;      /* [slice_limit], who may share the step */
-    size_t *remaining, *shares; /* [slice_limit], of the candidates */
+    clef_span_part *parts;         /* [row_limit + slice_limit] */
+    clef_session_job **candidates; /* [slice_limit], who may share the step */
+    size_t *remaining, *shares;    /* [slice_limit], of the candidates */
     uint64_t step_count, computed_tokens, cached_tokens;
     bool has_made_answers;
     bool has_cache;
@@ -65,7 +65,7 @@ struct clef_session {
 /* ---- session.c ---- */
 
 /* Takes a job out of the queue, tells its owner, and forgets it. */
-void clef_session_finish_job(clef_session *session, clef_job *done, clef_status status,
+void clef_session_finish_job(clef_session *session, clef_session_job *done, clef_status status,
                              clef_answer *answer, const clef_error *error);
 
 /* An empty sequence, used before or new. CLEF_OUT_OF_MEMORY. */
@@ -78,9 +78,9 @@ void clef_session_keep_sequence(clef_session *session, clef_sequence *sequence);
 
 /* Features of a record's media, for a job whose sequence is in place; nothing when a kept state has
  * brought it behind them. CLEF_OUT_OF_MEMORY. */
-clef_status clef_session_see_media(clef_session *session, clef_job *of, clef_error *error);
+clef_status clef_session_see_media(clef_session *session, clef_session_job *of, clef_error *error);
 /* Gives the features back. */
-void clef_session_forget_media(clef_job *of);
+void clef_session_forget_media(clef_session_job *of);
 
 /* ---- session_step.c ---- */
 
@@ -97,15 +97,15 @@ void clef_session_cache_release(clef_session *session);
 /* For a job that does not run yet: how far a kept state would bring it, and where its own is worth
  * keeping. False when it should wait, because one of the `count` candidates before it will soon
  * have a state that brings it further. */
-bool clef_session_plan_job(clef_session *session, clef_job *of, clef_job *const *candidates,
-                           size_t count);
+bool clef_session_plan_job(clef_session *session, clef_session_job *of,
+                           clef_session_job *const *candidates, size_t count);
 
 /* Puts the empty sequence of a job at the longest kept state it may go on from.
  * CLEF_OUT_OF_MEMORY. */
-clef_status clef_session_resume_job(clef_session *session, clef_job *of, clef_error *error);
+clef_status clef_session_resume_job(clef_session *session, clef_session_job *of, clef_error *error);
 
 /* Asks the step for the states that a slice passes and that its job wants kept. */
-void clef_session_ask_snapshots(clef_session *session, const clef_job *of, size_t slice);
+void clef_session_ask_snapshots(clef_session *session, const clef_session_job *of, size_t slice);
 /* Behind the step, before positions move on: keeps them. */
 void clef_session_keep_snapshots(clef_session *session);
 

@@ -19,7 +19,7 @@ static bool must_wait(const clef_session *session, uint64_t needed) {
            session->state_bytes + needed > session->state_byte_limit;
 }
 
-static clef_status take_state(clef_session *session, clef_job *of, clef_error *error) {
+static clef_status take_state(clef_session *session, clef_session_job *of, clef_error *error) {
     const clef_head_task *task = &of->record->task;
     clef_status status = clef_session_take_sequence(session, &of->sequence, error);
     if (status == CLEF_OK) {
@@ -44,7 +44,7 @@ static clef_status take_state(clef_session *session, clef_job *of, clef_error *e
 
 /* State for a record that runs for the first time. What is kept for later records never makes one
  * fail that is here. */
-static clef_status start_job(clef_session *session, clef_job *of, uint64_t needed,
+static clef_status start_job(clef_session *session, clef_session_job *of, uint64_t needed,
                              clef_error *error) {
     if (session->state_byte_limit != 0 && needed > session->state_byte_limit) {
         return clef_fail(error, CLEF_OUT_OF_MEMORY,
@@ -52,6 +52,7 @@ static clef_status start_job(clef_session *session, clef_job *of, uint64_t neede
                          of->record->task.token_count, (unsigned long long)needed,
                          (unsigned long long)session->state_byte_limit);
     }
+    of->started_ns = clef_clock_ns(); /* the vision tower counts as the record's work */
     clef_status status = take_state(session, of, error);
     if (status == CLEF_OUT_OF_MEMORY && clef_session_drop_kept(session)) {
         status = take_state(session, of, error);
@@ -59,14 +60,14 @@ static clef_status start_job(clef_session *session, clef_job *of, uint64_t neede
     if (status == CLEF_OK) {
         of->state_bytes = needed;
         session->state_bytes += needed;
-        of->started_ns = clef_clock_ns();
         session->cached_tokens += of->cached_tokens;
     }
     return status;
 }
 
 /* Adds the next `rows` tokens of a record to the step as slice number `slice`. */
-static void add_slice(clef_session *session, clef_job *of, size_t slice, size_t row, size_t rows) {
+static void add_slice(clef_session *session, clef_session_job *of, size_t slice, size_t row,
+                      size_t rows) {
     clef_sequence *sequence = of->sequence;
     const uint32_t *tokens = of->record->task.tokens + sequence->position;
     memcpy(session->tokens + row, tokens, rows * sizeof *tokens);
@@ -89,8 +90,8 @@ void clef_session_fill_positions(clef_slices slices, size_t rows, int32_t *posit
 static size_t list_candidates(clef_session *session) {
     size_t count = 0;
     size_t looked_at = 0;
-    for (clef_job *of = session->first; of != NULL && count < session->slice_limit &&
-                                        looked_at < LOOKED_AT_SHARE * session->slice_limit;
+    for (clef_session_job *of = session->first; of != NULL && count < session->slice_limit &&
+                                                looked_at < LOOKED_AT_SHARE * session->slice_limit;
          of = of->next, looked_at++) {
         size_t position;
         if (of->sequence != NULL) {
@@ -108,7 +109,7 @@ static size_t list_candidates(clef_session *session) {
 
 /* The share of a record that has begun elsewhere than was foreseen: still all it has left, or a
  * multiple of the grid. */
-static size_t fit_share(const clef_job *of, size_t share) {
+static size_t fit_share(const clef_session_job *of, size_t share) {
     size_t left = of->record->task.token_count - of->sequence->position;
     return share >= left ? left : share / CLEF_GRID * CLEF_GRID;
 }
@@ -124,7 +125,7 @@ static size_t form_step(clef_session *session, size_t *rows) {
     *rows = 0;
     session->snapshot_count = 0;
     for (size_t i = 0; i < shared; i++) {
-        clef_job *of = session->candidates[i];
+        clef_session_job *of = session->candidates[i];
         size_t count = session->shares[i];
         clef_error error = {0};
         clef_status status = CLEF_OK;
@@ -173,8 +174,8 @@ void clef_session_run(clef_session *session, size_t slices, size_t rows) {
 
 /* The answer from logits that were computed, or the failure to compute them. Releases the logits.
  */
-static void answer_from(clef_session *session, clef_job *of, float *logits, clef_status status,
-                        clef_error *error) {
+static void answer_from(clef_session *session, clef_session_job *of, float *logits,
+                        clef_status status, clef_error *error) {
     clef_answer *answer = NULL;
     if (status == CLEF_OK) {
         double latency_ms = (double)(clef_clock_ns() - of->started_ns) / 1e6;
@@ -186,7 +187,7 @@ static void answer_from(clef_session *session, clef_job *of, float *logits, clef
 }
 
 /* The head's turn: all tokens of the record have been read. */
-static void answer_job(clef_session *session, clef_job *of) {
+static void answer_job(clef_session *session, clef_session_job *of) {
     clef_error error = {0};
     size_t options = of->record->task.option_total;
     float *logits = clef_allocate(options, sizeof *logits);
@@ -200,7 +201,7 @@ static void answer_job(clef_session *session, clef_job *of) {
 /* Answers everything that is queued, without a model. */
 static void answer_made(clef_session *session) {
     while (session->first != NULL) {
-        clef_job *of = session->first;
+        clef_session_job *of = session->first;
         clef_error error = {0};
         size_t options = of->record->task.option_total;
         float *logits = clef_allocate(options, sizeof *logits);
@@ -228,7 +229,7 @@ clef_status clef_session_step(clef_session *session, size_t *pending, clef_error
         clef_session_keep_snapshots(session);
     }
     for (size_t s = 0; s < slices; s++) {
-        clef_job *of = session->running[s];
+        clef_session_job *of = session->running[s];
         of->sequence->position += session->slices[s].count;
         if (of->sequence->position >= of->record->prompt.media_end) {
             clef_session_forget_media(of);

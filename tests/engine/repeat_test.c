@@ -73,6 +73,7 @@ static void made_answers_need_a_tokenizer_alone(void **state) {
     assert_ok(clef_model_open(runtime, random_model(), &tokenizer_only, &model, &error), &error);
     assert_int_equal(clef_session_create(model, NULL, &session, &error), CLEF_USAGE);
     assert_ok(clef_session_create(model, &made, &session, &error), &error);
+    assert_ok(clef_session_warm(session, &error), &error);
     check_repetition(model, session);
     clef_session_close(session);
     clef_model_close(model);

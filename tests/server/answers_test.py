@@ -13,7 +13,7 @@ import time
 import unittest
 from typing import Any
 
-from service import BASE, LONG, FIXTURES, PROGRAM, SLOWNESS, Service, ServiceCase, ask, clean_environment
+from service import BASE, LONG, FIXTURES, PROGRAM, SLOW, SLOWNESS, Service, ServiceCase, ask, clean_environment
 
 
 
@@ -134,7 +134,7 @@ class Answers(ServiceCase):
 
 class Queue(unittest.TestCase):
     def test_a_full_queue(self) -> None:
-        with Service("--max-queue", "3", fake=False) as service:
+        with Service("--max-queue", "3", *SLOW, fake=False) as service:
             with concurrent.futures.ThreadPoolExecutor(8) as pool:
                 work = [pool.submit(service.decide, {**LONG, "state": LONG["state"] + str(i)}) for i in range(3)]
                 self.assertTrue(service.metric_becomes("clef_in_flight", 3))
@@ -148,7 +148,7 @@ class Queue(unittest.TestCase):
 
     def test_waiting_too_long(self) -> None:
         """Only so many records share steps; the others wait, and may wait too long."""
-        with Service("--queue-timeout", "1", fake=False) as service:
+        with Service("--queue-timeout", "1", *SLOW, fake=False) as service:
             bodies = [{**BASE, "state": f"{i} the order was delayed " * (100 // SLOWNESS)} for i in range(80)]
             with concurrent.futures.ThreadPoolExecutor(80) as pool:
                 statuses = sorted(reply.status for reply in pool.map(service.decide, bodies))

@@ -11,7 +11,7 @@ import threading
 import time
 import unittest
 
-from service import BASE, BODY, LONG, SLOWNESS, Service, post, read_reply, read_to_end, statuses
+from service import BASE, BODY, LONG, SLOW, SLOWNESS, Service, post, read_reply, read_to_end, statuses
 
 
 
@@ -140,7 +140,7 @@ class Gone(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls) -> None:
-        cls.service = Service(fake=False)
+        cls.service = Service(*SLOW, fake=False)
         began = time.monotonic()
         cls.answer = cls.service.decide(LONG).json()
         cls.long_seconds = time.monotonic() - began

@@ -14,10 +14,9 @@ import time
 import unittest
 from pathlib import Path
 
-from service import BASE, BODY, LONG, PROGRAM, Service, clean_environment, post, read_reply, read_to_end, statuses
+from service import BASE, BODY, LONG, PROGRAM, SLOW, Service, clean_environment, post, read_reply, read_to_end, statuses
 
 LONG_BODY = json.dumps(LONG).encode()
-SLOW = ("--cpu-level", "reference")  # so that a long request takes seconds on any machine
 
 
 def failed_start(*arguments: object, **variables: str) -> tuple[int, str]:
@@ -113,7 +112,7 @@ class Signals(unittest.TestCase):
             process.stderr.close()
 
     def test_running_requests_are_answered_first(self) -> None:
-        service = Service("--drain-timeout", "600", fake=False)
+        service = Service("--drain-timeout", "600", *SLOW, fake=False)
         with service.connect() as running, service.connect() as uploading, service.connect() as idle:
             running.sendall(post(LONG_BODY))
             uploading.sendall(post(BODY)[:-10])

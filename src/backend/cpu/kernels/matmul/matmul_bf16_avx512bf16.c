@@ -74,10 +74,18 @@ static inline __attribute__((always_inline)) void multiply_tile(const tile *t, c
             high[r] = add_products(high[r], w_high, input);
         }
     }
+    vec sums[TILE_ROWS][2];
 #pragma GCC unroll 12
     for (size_t r = 0; r < rows; r++) {
-        finish_row(&t->out, t->row + r, low[r], high[r]);
+        sums[r][0] = low[r];
+        sums[r][1] = high[r];
     }
+    finish_rows(&t->out, t->row, rows, sums);
+}
+
+/* A function of its own: with others around it the sums lose their registers. */
+static __attribute__((noinline)) void multiply_whole(const tile *t) {
+    multiply_tile(t, TILE_ROWS);
 }
 
 /* The last rows: the same additions in a smaller tile. */
@@ -96,7 +104,7 @@ static void multiply_blocks(const panel_step *step, tile *t, const float *panel)
         t->pairs = (smaller(CLEF_MATMUL_BLOCK, step->k_count - k) + 1) / 2;
         t->out = outputs_of(step, step->k + k);
         if (step->rows - t->row >= TILE_ROWS) {
-            multiply_tile(t, TILE_ROWS);
+            multiply_whole(t);
         } else {
             multiply_tail(t, step->rows - t->row);
         }

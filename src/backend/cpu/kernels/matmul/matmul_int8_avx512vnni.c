@@ -1,13 +1,16 @@
 /* Matrix product of int8 inputs with int8 or 4-bit weights by the byte dot-product instruction:
- * tiles of 12 rows × 32 outputs; a panel holds quads of weights along k, [k/4][32][4].
+ * tiles of 6 rows × 32 outputs; a panel holds quads of weights along k, [k/4][32][4].
  *
  * The instruction takes unsigned times signed bytes, so inputs are stored as value + 128 and every
  * integer sum starts at -128 · Σ weights of its group, which the panel computes once. Integer sums
- * of a group fill the registers; fp32 sums over groups wait in the first-level cache. */
+ * of a group and fp32 sums over groups share the registers: a tile of half the usual rows costs
+ * less than sums that wait in memory. */
 #include "backend/cpu/kernel_table.h"
 
 #include "backend/cpu/kernels/vector/vector_avx512.h"
 
+#undef TILE_ROWS
+#define TILE_ROWS 6
 #include "backend/cpu/kernels/matmul/matmul_panels.h"
 
 #define DEPTH       (4 * CLEF_MATMUL_BLOCK) /* of a panel: inputs are a quarter as wide as fp32 */
@@ -119,12 +122,10 @@ static void unpack_panel(const panel_step *step, size_t group_count, panel *out)
 
 typedef struct tile {
     const panel *weights;
-    size_t group;          /* first group of the block in the panel */
-    const uint32_t *x;     /* quads of the first row, at the block's first k */
-    size_t x_stride;       /* quads */
-    const float *x_scales; /* of the first row, at the block's first group */
-    size_t scale_stride;
-    size_t groups; /* of the block */
+    size_t group;      /* first group of the block in the panel */
+    const uint32_t *x; /* quads of the first row, at the block's first k */
+    size_t x_stride;   /* quads */
+    size_t groups;     /* of the block */
     size_t group_quads;
     tile_outputs out;
     size_t row; /* of the outputs */
@@ -132,10 +133,11 @@ typedef struct tile {
 
 /* `rows` is a constant where this is inlined, so the integer sums stay in registers. */
 static inline __attribute__((always_inline)) void multiply_tile(const tile *t, const size_t rows) {
-    vec total[TILE_ROWS][2];
+    vec low_total[TILE_ROWS], high_total[TILE_ROWS], sums[TILE_ROWS][2];
+#pragma GCC unroll 6
     for (size_t r = 0; r < rows; r++) {
-        total[r][0] = vec_zero();
-        total[r][1] = vec_zero();
+        low_total[r] = vec_zero();
+        high_total[r] = vec_zero();
     }
     const uint32_t *x = t->x;
     size_t stride = t->x_stride;
@@ -144,7 +146,7 @@ static inline __attribute__((always_inline)) void multiply_tile(const tile *t, c
         const int32_t *start = t->weights->start[t->group + g];
         const float *scales = t->weights->scales[t->group + g];
         __m512i low[TILE_ROWS], high[TILE_ROWS];
-#pragma GCC unroll 12
+#pragma GCC unroll 6
         for (size_t r = 0; r < rows; r++) {
             low[r] = _mm512_loadu_si512(start);
             high[r] = _mm512_loadu_si512(start + LANES);
@@ -153,7 +155,7 @@ static inline __attribute__((always_inline)) void multiply_tile(const tile *t, c
             __m512i w_low = _mm512_castps_si512(vec_load(quads));
             __m512i w_high = _mm512_castps_si512(vec_load(quads + LANES));
             quads += WIDE;
-#pragma GCC unroll 12
+#pragma GCC unroll 6
             for (size_t r = 0; r < rows; r++) {
                 __m512i input = _mm512_set1_epi32((int)x[r * stride]);
                 low[r] = add_products(low[r], input, w_low);
@@ -163,18 +165,23 @@ static inline __attribute__((always_inline)) void multiply_tile(const tile *t, c
         }
         vec low_scale = vec_load(scales);
         vec high_scale = vec_load(scales + LANES);
-#pragma GCC unroll 12
+#pragma GCC unroll 6
         for (size_t r = 0; r < rows; r++) {
-            vec scale = vec_set(t->x_scales[r * t->scale_stride + g]);
-            total[r][0] =
-                vec_fma(_mm512_cvtepi32_ps(low[r]), vec_mul(low_scale, scale), total[r][0]);
-            total[r][1] =
-                vec_fma(_mm512_cvtepi32_ps(high[r]), vec_mul(high_scale, scale), total[r][1]);
+            low_total[r] = vec_fma(_mm512_cvtepi32_ps(low[r]), low_scale, low_total[r]);
+            high_total[r] = vec_fma(_mm512_cvtepi32_ps(high[r]), high_scale, high_total[r]);
         }
     }
+#pragma GCC unroll 6
     for (size_t r = 0; r < rows; r++) {
-        finish_row(&t->out, t->row + r, total[r][0], total[r][1]);
+        sums[r][0] = low_total[r];
+        sums[r][1] = high_total[r];
     }
+    finish_rows(&t->out, t->row, rows, sums);
+}
+
+/* A function of its own: with others around it the sums lose their registers. */
+static __attribute__((noinline)) void multiply_whole(const tile *t) {
+    multiply_tile(t, TILE_ROWS);
 }
 
 /* The last rows: the same additions in a smaller tile. */
@@ -186,15 +193,17 @@ static void multiply_tail(const tile *t, size_t rows) {
 static void multiply_blocks(const panel_step *step, tile *t) {
     const clef_rounded_rows *rounded = &step->product->rounded;
     size_t row = step->row + t->row;
-    size_t group = rounded->group;
+    size_t group = step->product->weight.group;
     for (size_t k = 0; k < step->k_count; k += CLEF_MATMUL_BLOCK) {
         t->group = k / group;
         t->groups = (smaller(CLEF_MATMUL_BLOCK, step->k_count - k) + group - 1) / group;
         t->x = (const uint32_t *)rounded->values + row * t->x_stride + (step->k + k) / 4;
-        t->x_scales = rounded->scales + row * t->scale_stride + (step->k + k) / group;
         t->out = outputs_of(step, step->k + k);
+        t->out.factors =
+            rounded->scales + step->row * rounded->blocks + (step->k + k) / CLEF_MATMUL_BLOCK;
+        t->out.factor_stride = rounded->blocks;
         if (step->rows - t->row >= TILE_ROWS) {
-            multiply_tile(t, TILE_ROWS);
+            multiply_whole(t);
         } else {
             multiply_tail(t, step->rows - t->row);
         }
@@ -203,11 +212,9 @@ static void multiply_blocks(const panel_step *step, tile *t) {
 
 static void multiply_step(panel_step *step, void *scratch) {
     const clef_rounded_rows *rounded = &step->product->rounded;
-    tile t = {.weights = scratch,
-              .x_stride = rounded->stride / 4,
-              .scale_stride = rounded->groups,
-              .group_quads = rounded->group / 4};
-    unpack_panel(step, (step->k_count + rounded->group - 1) / rounded->group, scratch);
+    size_t group = step->product->weight.group;
+    tile t = {.weights = scratch, .x_stride = rounded->stride / 4, .group_quads = group / 4};
+    unpack_panel(step, (step->k_count + group - 1) / group, scratch);
     for (; t.row < step->rows; t.row += TILE_ROWS) {
         fetch_tile(step, t.row);
         multiply_blocks(step, &t);
@@ -225,10 +232,9 @@ void clef_round_row_int8_avx512vnni(clef_matrix x, size_t row, const clef_rounde
     const float *from = x.data + row * x.stride;
     __m512i sign = _mm512_set1_epi32(0x7FFFFFFF);
     memset(values, 128, rounded->stride);
-    for (size_t g = 0; g < rounded->groups; g++) {
-        size_t begin = g * rounded->group;
-        size_t left = x.columns - begin;
-        size_t count = left < rounded->group ? left : rounded->group;
+    for (size_t block = 0; block < rounded->blocks; block++) {
+        size_t begin = block * CLEF_MATMUL_BLOCK;
+        size_t count = smaller(x.columns - begin, CLEF_MATMUL_BLOCK);
         vec highest = vec_zero();
         for (size_t k = 0; k < count; k += LANES) {
             vec value = vec_load_mask(vec_first(count - k), from + begin + k);
@@ -236,7 +242,7 @@ void clef_round_row_int8_avx512vnni(clef_matrix x, size_t row, const clef_rounde
             highest = vec_max(highest, _mm512_castsi512_ps(size));
         }
         float largest = vec_highest(highest);
-        rounded->scales[row * rounded->groups + g] = largest / 127.0f;
+        rounded->scales[row * rounded->blocks + block] = largest / 127.0f;
         vec factor = vec_set(largest > 0 ? 127.0f / largest : 0);
         for (size_t k = 0; k < count; k += LANES) {
             vec_mask mask = vec_first(count - k);

@@ -87,10 +87,18 @@ static inline __attribute__((always_inline)) void multiply_tile(const tile *t, c
             high[r] = vec_fma(input, w_high, high[r]);
         }
     }
+    vec sums[TILE_ROWS][2];
 #pragma GCC unroll 12
     for (size_t r = 0; r < rows; r++) {
-        finish_row(&t->out, t->row + r, low[r], high[r]);
+        sums[r][0] = low[r];
+        sums[r][1] = high[r];
     }
+    finish_rows(&t->out, t->row, rows, sums);
+}
+
+/* A function of its own: with others around it the sums lose their registers. */
+static __attribute__((noinline)) void multiply_whole(const tile *t) {
+    multiply_tile(t, TILE_ROWS);
 }
 
 /* The last rows: the same additions in a smaller tile. */
@@ -108,7 +116,7 @@ static inline void multiply_rows(panel_step *step, const float *x, size_t x_stri
         fetch_tile(step, t.row);
         t.x = x + t.row * x_stride;
         if (step->rows - t.row >= TILE_ROWS) {
-            multiply_tile(&t, TILE_ROWS);
+            multiply_whole(&t);
         } else {
             multiply_tail(&t, step->rows - t.row);
         }

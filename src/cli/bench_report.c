@@ -96,6 +96,12 @@ static void write_parts(value_writer *writer, const clef_measured *measured) {
     }
 }
 
+/* All that a run had to compute, by formula. */
+static double operations_of(const clef_measured *measured) {
+    return measured->matrix_operations + measured->delta_operations +
+           measured->attention_operations;
+}
+
 static void write_case(value_writer *writer, const clef_bench_subject *subject,
                        const clef_bench_case *found) {
     const clef_measured *measured = &found->measured;
@@ -115,10 +121,10 @@ static void write_case(value_writer *writer, const clef_bench_subject *subject,
     write_count(writer, "steps", measured->step_count);
     write_number(writer, "seconds", seconds);
     write_number(writer, "tokens_per_second", (double)measured->token_count * rate);
-    write_number(writer, "gflops", measured->matrix_operations * rate * 1e-9);
+    write_number(writer, "gflops", operations_of(measured) * rate * 1e-9);
     write_number(writer, "peak_gflops", found->peak * 1e-9);
     write_number(writer, "share_of_peak",
-                 share_of(measured->matrix_operations, seconds, found->peak));
+                 share_of(operations_of(measured), seconds, found->peak));
     write_count(writer, "bytes_per_second", (uint64_t)(measured->weight_bytes * rate));
     write_count(writer, "peak_bytes_per_second", (uint64_t)found->read_peak);
     write_number(writer, "share_of_memory",
@@ -155,7 +161,7 @@ static void append_table_case(clef_buffer *out, const clef_bench_case *found) {
     const clef_measured *measured = &found->measured;
     double seconds = seconds_of(measured->total_ns);
     double rate = seconds > 0 ? 1 / seconds : 0;
-    double operations = measured->matrix_operations * rate;
+    double operations = operations_of(measured) * rate;
     double bytes = measured->weight_bytes * rate;
     double percents[CLEF_PART_COUNT];
     for (int part = 0; part < CLEF_PART_COUNT; part += 1) {

@@ -123,8 +123,7 @@ static void write_case(value_writer *writer, const clef_bench_subject *subject,
     write_number(writer, "tokens_per_second", (double)measured->token_count * rate);
     write_number(writer, "gflops", operations_of(measured) * rate * 1e-9);
     write_number(writer, "peak_gflops", found->peak * 1e-9);
-    write_number(writer, "share_of_peak",
-                 share_of(operations_of(measured), seconds, found->peak));
+    write_number(writer, "share_of_peak", share_of(operations_of(measured), seconds, found->peak));
     write_count(writer, "bytes_per_second", (uint64_t)(measured->weight_bytes * rate));
     write_count(writer, "peak_bytes_per_second", (uint64_t)found->read_peak);
     write_number(writer, "share_of_memory",

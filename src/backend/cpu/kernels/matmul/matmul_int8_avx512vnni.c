@@ -123,10 +123,12 @@ static void unpack_panel(const panel_step *step, size_t group_count, panel *out)
 
 typedef struct tile {
     const panel *weights;
-    size_t group;      /* first group of the block in the panel */
-    const uint32_t *x; /* quads of the first row, at the block's first k */
-    size_t x_stride;   /* quads */
-    size_t groups;     /* of the block */
+    size_t group;          /* first group of the block in the panel */
+    const uint32_t *x;     /* quads of the first row, at the block's first k */
+    size_t x_stride;       /* quads */
+    const float *x_scales; /* of the first row, at the block's first group */
+    size_t scale_stride;
+    size_t groups; /* of the block */
     size_t group_quads;
     tile_outputs out;
     size_t row; /* of the outputs */
@@ -168,8 +170,11 @@ static inline __attribute__((always_inline)) void multiply_tile(const tile *t, c
         vec high_scale = vec_load(scales + LANES);
 #pragma GCC unroll 6
         for (size_t r = 0; r < rows; r++) {
-            low_total[r] = vec_fma(_mm512_cvtepi32_ps(low[r]), low_scale, low_total[r]);
-            high_total[r] = vec_fma(_mm512_cvtepi32_ps(high[r]), high_scale, high_total[r]);
+            vec scale = vec_set(t->x_scales[r * t->scale_stride + g]);
+            low_total[r] =
+                vec_fma(_mm512_cvtepi32_ps(low[r]), vec_mul(low_scale, scale), low_total[r]);
+            high_total[r] =
+                vec_fma(_mm512_cvtepi32_ps(high[r]), vec_mul(high_scale, scale), high_total[r]);
         }
     }
 #pragma GCC unroll 6
@@ -194,15 +199,13 @@ static void multiply_tail(const tile *t, size_t rows) {
 static void multiply_blocks(const panel_step *step, tile *t) {
     const clef_rounded_rows *rounded = &step->product->rounded;
     size_t row = step->row + t->row;
-    size_t group = step->product->weight.group;
+    size_t group = rounded->group;
     for (size_t k = 0; k < step->k_count; k += CLEF_MATMUL_BLOCK) {
         t->group = k / group;
         t->groups = (smaller(CLEF_MATMUL_BLOCK, step->k_count - k) + group - 1) / group;
         t->x = (const uint32_t *)rounded->values + row * t->x_stride + (step->k + k) / 4;
         t->out = outputs_of(step, step->k + k);
-        t->out.factors =
-            rounded->scales + step->row * rounded->blocks + (step->k + k) / CLEF_MATMUL_BLOCK;
-        t->out.factor_stride = rounded->blocks;
+        t->x_scales = rounded->scales + row * t->scale_stride + (step->k + k) / group;
         if (step->rows - t->row >= TILE_ROWS) {
             multiply_whole(t);
         } else {
@@ -213,8 +216,11 @@ static void multiply_blocks(const panel_step *step, tile *t) {
 
 static void multiply_step(panel_step *step, void *scratch) {
     const clef_rounded_rows *rounded = &step->product->rounded;
-    size_t group = step->product->weight.group;
-    tile t = {.weights = scratch, .x_stride = rounded->stride / 4, .group_quads = group / 4};
+    size_t group = rounded->group;
+    tile t = {.weights = scratch,
+              .x_stride = rounded->stride / 4,
+              .scale_stride = rounded->groups,
+              .group_quads = group / 4};
     unpack_panel(step, (step->k_count + group - 1) / group, scratch);
     for (; t.row < step->rows; t.row += TILE_ROWS) {
         fetch_tile(step, t.row);
@@ -242,6 +248,7 @@ typedef struct stream {
     size_t groups;
     const uint32_t *x;          /* signed quads, [k/4][rows] */
     const int32_t *starts;      /* of each group's sum, [groups][rows] */
+    const float *x_scales;      /* [groups][rows] */
     float scales[LANES][LANES]; /* of the next groups, each for all weight rows */
     vec total[STREAM_ROWS];     /* sums over the groups of a block */
 } stream;
@@ -254,6 +261,7 @@ static void prepare_stream(stream *s, size_t rows, void *scratch) {
     int offset = product->weight.dtype == CLEF_DTYPE_I8 ? 128 : 8;
     uint32_t *x = scratch;
     int32_t *starts = (int32_t *)scratch + quads * rows;
+    float *x_scales = (float *)scratch + (quads + s->groups) * rows;
     for (size_t r = 0; r < rows; r++) {
         size_t row = smaller(r, product->x.rows - 1);
         const uint8_t *bytes = (const uint8_t *)rounded->values + row * rounded->stride;
@@ -267,10 +275,12 @@ static void prepare_stream(stream *s, size_t rows, void *scratch) {
                 sum += bytes[g * 4 * group_quads + i] - 128;
             }
             starts[g * rows + r] = -offset * sum;
+            x_scales[g * rows + r] = rounded->scales[row * rounded->groups + g];
         }
     }
     s->x = x;
     s->starts = starts;
+    s->x_scales = x_scales;
 }
 
 /* Scales of groups g … g + LANES - 1; the next ones are asked for. */
@@ -319,7 +329,8 @@ stream_group(stream *s, const vec *quads, const size_t count, size_t k, const si
     }
 #pragma GCC unroll 8
     for (size_t r = 0; r < rows; r++) {
-        s->total[r] = vec_fma(_mm512_cvtepi32_ps(sum[r]), scale, s->total[r]);
+        vec both = vec_mul(scale, vec_set(s->x_scales[g * rows + r]));
+        s->total[r] = vec_fma(_mm512_cvtepi32_ps(sum[r]), both, s->total[r]);
     }
 }
 
@@ -392,10 +403,8 @@ static inline __attribute__((always_inline)) void stream_int4(stream *s, const s
 /* Outputs of LANES weight rows; `count` quads a group. */
 static inline __attribute__((always_inline)) void
 stream_outputs(stream *s, const bool is_int8, const size_t count, const size_t rows) {
-    const clef_rounded_rows *rounded = &s->product->rounded;
     vec y[STREAM_ROWS] = {0};
-    for (size_t block = 0; block < rounded->blocks; block++) {
-        size_t from = block * CLEF_MATMUL_BLOCK;
+    for (size_t from = 0; from < s->w->columns; from += CLEF_MATMUL_BLOCK) {
         size_t to = smaller(s->w->columns, from + CLEF_MATMUL_BLOCK);
 #pragma GCC unroll 8
         for (size_t r = 0; r < rows; r++) {
@@ -410,9 +419,7 @@ stream_outputs(stream *s, const bool is_int8, const size_t count, const size_t r
         }
 #pragma GCC unroll 8
         for (size_t r = 0; r < rows; r++) {
-            size_t row = smaller(r, s->product->x.rows - 1);
-            vec sum = vec_mul(s->total[r], vec_set(rounded->scales[row * rounded->blocks + block]));
-            y[r] = block == 0 ? sum : vec_add(y[r], sum);
+            y[r] = from == 0 ? s->total[r] : vec_add(y[r], s->total[r]);
         }
     }
     store_outputs(s->product, s->w, y);
@@ -453,9 +460,9 @@ void clef_round_row_int8_avx512vnni(clef_matrix x, size_t row, const clef_rounde
     const float *from = x.data + row * x.stride;
     __m512i sign = _mm512_set1_epi32(0x7FFFFFFF);
     memset(values, 128, rounded->stride);
-    for (size_t block = 0; block < rounded->blocks; block++) {
-        size_t begin = block * CLEF_MATMUL_BLOCK;
-        size_t count = smaller(x.columns - begin, CLEF_MATMUL_BLOCK);
+    for (size_t g = 0; g < rounded->groups; g++) {
+        size_t begin = g * rounded->group;
+        size_t count = smaller(x.columns - begin, rounded->group);
         vec highest = vec_zero();
         for (size_t k = 0; k < count; k += LANES) {
             vec value = vec_load_mask(vec_first(count - k), from + begin + k);
@@ -463,7 +470,7 @@ void clef_round_row_int8_avx512vnni(clef_matrix x, size_t row, const clef_rounde
             highest = vec_max(highest, _mm512_castsi512_ps(size));
         }
         float largest = vec_highest(highest);
-        rounded->scales[row * rounded->blocks + block] = largest / 127.0f;
+        rounded->scales[row * rounded->groups + g] = largest / 127.0f;
         vec factor = vec_set(largest > 0 ? 127.0f / largest : 0);
         for (size_t k = 0; k < count; k += LANES) {
             vec_mask mask = vec_first(count - k);

@@ -22,12 +22,10 @@ static inline size_t smaller(size_t a, size_t b) {
 typedef struct tile_outputs {
     float *y; /* first row, at the panel's first output */
     size_t y_stride;
-    bool is_whole;        /* all outputs exist */
-    vec_mask low, high;   /* those that exist */
-    bool is_first;        /* block: y is set, not added to */
-    const float *bias;    /* added behind the last block, or NULL */
-    const float *factors; /* of the block sums of each row, or NULL */
-    size_t factor_stride;
+    bool is_whole;      /* all outputs exist */
+    vec_mask low, high; /* those that exist */
+    bool is_first;      /* block: y is set, not added to */
+    const float *bias;  /* added behind the last block, or NULL */
 } tile_outputs;
 
 /* Block sums into y: set or added, then the bias. `mask` NULL: all outputs exist; masked stores
@@ -55,18 +53,12 @@ static __attribute__((noinline)) void finish_rows(const tile_outputs *o, size_t 
     float *y = o->y + row * o->y_stride;
     const float *high_bias = bias == NULL ? NULL : bias + LANES;
     for (size_t r = 0; r < rows; r++, y += o->y_stride) {
-        vec low = sums[r][0], high = sums[r][1];
-        if (o->factors != NULL) {
-            vec factor = vec_set(o->factors[(row + r) * o->factor_stride]);
-            low = vec_mul(low, factor);
-            high = vec_mul(high, factor);
-        }
         if (o->is_whole) {
-            finish_output(o, NULL, y, bias, low);
-            finish_output(o, NULL, y + LANES, high_bias, high);
+            finish_output(o, NULL, y, bias, sums[r][0]);
+            finish_output(o, NULL, y + LANES, high_bias, sums[r][1]);
         } else {
-            finish_output(o, &o->low, y, bias, low);
-            finish_output(o, &o->high, y + LANES, high_bias, high);
+            finish_output(o, &o->low, y, bias, sums[r][0]);
+            finish_output(o, &o->high, y + LANES, high_bias, sums[r][1]);
         }
     }
 }

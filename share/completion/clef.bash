@@ -98,6 +98,14 @@ _clef() {
     bench:--repeat) return ;;
     bench:--threads) return ;;
     bench:--cpu-level) return ;;
+    bench:--server) return ;;
+    bench:--model) return ;;
+    bench:--api-key) return ;;
+    bench:--scenarios) return ;;
+    bench:--measure) COMPREPLY=($(compgen -W "all latency throughput" -- "$current")); return ;;
+    bench:--clients) return ;;
+    bench:--requests) return ;;
+    bench:--timeout) return ;;
     bench:--output) COMPREPLY=($(compgen -W "table csv json" -- "$current")); return ;;
     help:--completion) COMPREPLY=($(compgen -W "bash zsh fish" -- "$current")); return ;;
     esac
@@ -107,7 +115,7 @@ _clef() {
     encode) options="--state --noul --choice --score --image --video --batch --model --precision --threads --cpu-level --max-tokens --max-state-tokens --max-schema-tokens --max-questions --max-options --max-levels --truncate --control-tokens --json --help " files=1 ;;
     info) options="--model --precision --threads --cpu-level --max-tokens --output --json --help " files=0 ;;
     quantize) options="--output -o --recipe --calibrate --group --force --threads --json --help " files=1 ;;
-    bench) options="--shape --layers --tokens --patches --sequences --rows --precision --repeat --machine --threads --cpu-level --output --json --help " files=0 ;;
+    bench) options="--shape --layers --tokens --patches --sequences --rows --precision --repeat --machine --threads --cpu-level --server --model --api-key --scenarios --measure --clients --requests --timeout --output --json --help " files=0 ;;
     help) options="--completion --man --json --help " files=0 ;;
     version) options="--json --help " files=0 ;;
     esac

@@ -7,7 +7,7 @@ _clef() {
         'encode:Show the tokens of a request without computing an answer'
         'info:Show facts about the model, its memory and this machine'
         'quantize:Make a smaller model\: weights of 8 or 4 bits'
-        'bench:Measure the speed of a model'\''s shape beside the peaks of this machine'
+        'bench:Measure the speed of a model'\''s shape beside the peaks of this machine, or of a server'
         'help:Explain a command; print shell completions and the manual page'
         'version:Print the version'
     )
@@ -149,6 +149,14 @@ _clef() {
             '--machine[Measure the peaks of this machine alone]' \
             '--threads[Threads to compute with]:N: ' \
             '--cpu-level[Highest level of CPU instructions to use; "clef info" lists them]:NAME: ' \
+            '--server[Measure this server\: http\://HOST\[\:PORT\]\[/PATH\], with or without /v1 at its end]:URL: ' \
+            '--model[The model that requests name; jev-latest by default]:NAME: ' \
+            '--api-key[Sent as "Authorization\: Bearer KEY"]:KEY: ' \
+            '--scenarios[Which requests are sent\: triage, short-2, short-6, medium-5, long-5; all by default]:NAME,...: ' \
+            '--measure[all, the default, is latency of all scenarios, then throughput]:value:(all latency throughput)' \
+            '--clients[Clients at once, one throughput for each number; 1,8,32,64 by default]:N,...: ' \
+            '--requests[Requests of each pass of a throughput; 256 of short-6 and 64 of long-5 by default]:N: ' \
+            '--timeout[How long one request may take; 600 by default]:SECONDS: ' \
             '--output[table, the default, is for people]:value:(table csv json)' \
             '--json[Write an error as one line of JSON with type, loc and msg]' \
             '--help[Show this help]' \

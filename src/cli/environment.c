@@ -12,7 +12,9 @@ static const clef_environment_entry entries[] = {
     {"CLEF_HOST", "serve: address to listen on when --host is not given."},
     {"CLEF_PORT", "serve: port when --port is not given."},
     {"CLEF_LOG", "serve: file of the access log when --log is not given."},
-    {"CLEF_API_KEY", "serve: a key that clients must send, beside those of --api-key."},
+    {"CLEF_API_KEY",
+     "serve: a key that clients must send, beside those of --api-key. bench: the key "
+     "to send when --api-key is not given."},
     {"CLEF_MODEL_NAMES", "serve: names of the model when --model-names is not given."},
     {"CLEF_MAX_STATE", "serve: token limit of the state when --max-state-tokens is not given."},
     {"CLEF_MAX_TAIL",

@@ -49,6 +49,13 @@ typedef enum clef_bench_precision {
     CLEF_BENCH_MIXED,
 } clef_bench_precision;
 
+/* What the bench asks a server for. */
+typedef enum clef_bench_measure {
+    CLEF_BENCH_MEASURE_ALL,
+    CLEF_BENCH_MEASURE_LATENCY,
+    CLEF_BENCH_MEASURE_THROUGHPUT,
+} clef_bench_measure;
+
 /* One question of the short form, as written; text borrowed from the command line. */
 typedef struct clef_question_argument {
     clef_question_form form;
@@ -121,6 +128,15 @@ typedef struct clef_settings {
     unsigned bench_precision; /* a clef_bench_precision */
     unsigned report;          /* a clef_report_choice */
     bool wants_machine;
+
+    const char *server; /* a URL */
+    const char *request_model;
+    const char *bench_api_key;
+    const char *scenarios;  /* names separated by commas */
+    const char *clients;    /* a list of numbers */
+    unsigned bench_measure; /* a clef_bench_measure */
+    uint32_t pass_request_count;
+    uint32_t timeout_seconds;
 
     const char *host;
     const char *port; /* a number: 0 is a value of its own */

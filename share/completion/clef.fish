@@ -42,6 +42,7 @@ complete -c clef -n '__fish_seen_subcommand_from serve' -l api-key-file -x -d 'A
 complete -c clef -n '__fish_seen_subcommand_from serve' -l open-metrics -d 'Answer GET /metrics without a key'
 complete -c clef -n '__fish_seen_subcommand_from serve' -l model-names -x -d 'Names that the list of models shows; "clef" by default'
 complete -c clef -n '__fish_seen_subcommand_from serve' -l strict-model -d 'Refuse requests that name another model, instead of answering them with this one'
+complete -c clef -n '__fish_seen_subcommand_from serve' -l revision -x -d 'Serve the model only if the manifest in its directory names this commit; without a manifest there is a warning'
 complete -c clef -n '__fish_seen_subcommand_from serve' -l warmup -x -a 'on off' -d 'Whether a request of its own is answered before the server says that it is ready; on by default'
 complete -c clef -n '__fish_seen_subcommand_from serve' -l fake-engine -d 'Answer with numbers made from the tokens instead of a model'\''s: for tests of clients'
 complete -c clef -n '__fish_seen_subcommand_from serve' -l log -x -d 'Write a line of JSON for each request to FILE, or to standard error for -'

@@ -58,6 +58,7 @@ _clef() {
             '--open-metrics[Answer GET /metrics without a key]' \
             '--model-names[Names that the list of models shows; "clef" by default]:NAME,...: ' \
             '--strict-model[Refuse requests that name another model, instead of answering them with this one]' \
+            '--revision[Serve the model only if the manifest in its directory names this commit; without a manifest there is a warning]:COMMIT: ' \
             '--warmup[Whether a request of its own is answered before the server says that it is ready; on by default]:value:(on off)' \
             '--fake-engine[Answer with numbers made from the tokens instead of a model'\''s\: for tests of clients]' \
             '--log[Write a line of JSON for each request to FILE, or to standard error for -]:FILE: ' \

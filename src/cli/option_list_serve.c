@@ -50,6 +50,13 @@ static const clef_option_row serve_rows[] = {
      .kind = CLEF_OPTION_FLAG,
      FIELD(has_strict_model),
      .help = "Refuse requests that name another model, instead of answering them with this one."},
+    {.name = "revision",
+     .value = "COMMIT",
+     .kind = CLEF_OPTION_TEXT,
+     FIELD(revision),
+     .minimum = 1,
+     .help = "Serve the model only if the manifest in its directory names this commit; without a "
+             "manifest there is a warning. Without it: $CLEF_REVISION."},
     {.name = "warmup",
      .words = "on|off",
      .kind = CLEF_OPTION_CHOICE,

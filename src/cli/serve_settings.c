@@ -87,6 +87,7 @@ clef_status clef_serve_settings_complete(const clef_invocation *invocation, clef
     settings->host = either(settings->host, environment->host);
     settings->port = either(settings->port, environment->port);
     settings->log = either(settings->log, environment->log);
+    settings->revision = either(settings->revision, environment->revision);
     settings->model_names = either(settings->model_names, environment->model_names);
     if (environment->ignored != NULL) {
         clef_report_note("warning: %s is set and means nothing here; it is ignored",

@@ -145,7 +145,8 @@ typedef struct clef_settings {
     bool has_open_metrics;
     const char *model_names; /* separated by commas */
     bool has_strict_model;
-    unsigned warm_up; /* a clef_switch_choice */
+    const char *revision; /* a commit */
+    unsigned warm_up;     /* a clef_switch_choice */
     bool has_fake_engine;
     const char *log; /* a file or - */
     bool logs_requests;

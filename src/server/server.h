@@ -24,8 +24,9 @@ typedef struct clef_server_options {
     const char *model_revision;                     /* behind it */
     const char *model_names[CLEF_MODEL_NAME_LIMIT]; /* names that are listed */
     size_t model_name_count;
-    int64_t model_seconds; /* when the model was released, since 1970 */
-    bool has_strict_model; /* names that are not listed are not found */
+    int64_t model_seconds;                       /* when the model was released, since 1970 */
+    const char *model_repository, *model_commit; /* where it comes from; NULL or "": unknown */
+    bool has_strict_model;                       /* names that are not listed are not found */
     const char *api_keys[CLEF_API_KEY_LIMIT];
     size_t api_key_count; /* 0: no key is asked for */
     bool has_open_metrics;

@@ -10,7 +10,7 @@ import unittest
 from pathlib import Path
 from typing import Any
 
-from service import BASE, PROGRAM, Service, clean_environment
+from service import BASE, PROGRAM, TINY, Service, clean_environment
 
 STATE = "The order was delayed and the customer waits. " * 40
 REQUEST: dict[str, Any] = {**BASE, "state": STATE}
@@ -24,7 +24,36 @@ def cached(reply: Any) -> int:
     return int(reply.headers["x-clef-cached-tokens"])
 
 
+def make_wordless_model(folder: Path) -> Path:
+    """clef-tiny with a token for each byte of text: its fixed text has more than the 64 tokens of a kept state, while it has
+    35 or 36 with the vocabularies of real models."""
+    for path in TINY.iterdir():
+        (folder / path.name).symlink_to(path)
+    tokenizer = json.loads((TINY / "tokenizer.json").read_text(encoding="utf-8"))
+    tokenizer["model"]["merges"] = []
+    (folder / "tokenizer.json").unlink()
+    (folder / "tokenizer.json").write_text(json.dumps(tokenizer), encoding="utf-8")
+    return folder
+
+
 class Cache(unittest.TestCase):
+    def test_the_fixed_text_is_there_from_the_start(self) -> None:
+        """Whether the warm-up request fits into the limits, or the fixed text is all that is computed."""
+        with tempfile.TemporaryDirectory() as folder:
+            model = make_wordless_model(Path(folder))
+            with Service("--model", model, fake=False) as service:
+                self.assertGreaterEqual(service.metric("clef_prefix_cache_entries"), 1)
+                reply = service.decide({"model": "", "state": "x", "questions": {"q": {"type": "noul"}}})
+                self.assertEqual(cached(reply), 128)
+            with Service("--model", model, "--max-schema-tokens", "300", fake=False) as service:
+                self.assertEqual(service.metric("clef_prefix_cache_entries"), 1)
+            with Service("--model", model, "--warmup", "off", fake=False) as service:
+                self.assertEqual(service.metric("clef_prefix_cache_entries"), 0)
+
+    def test_the_fixed_text_of_a_real_vocabulary_is_too_short_to_keep(self) -> None:
+        with Service(fake=False) as service:
+            self.assertEqual(cached(service.decide({**BASE, "state": "Unlike what the server asks itself."})), 0)
+
     def test_the_same_state_again(self) -> None:
         with Service("--round", "none", fake=False) as service:
             cold, warm = service.decide(REQUEST), service.decide(REQUEST)

@@ -246,6 +246,9 @@ static void send_reply(clef_http_connection *connection, clef_http_handover *rep
     }
     connection->exchange.reply_bytes += reply->body.length;
     connection->is_streaming = reply->is_stream && !reply->has_ended;
+    if (!connection->is_streaming) {
+        connection->state = CLEF_HTTP_WRITING; /* nothing more is owed by the application */
+    }
     if (head->has_failed) {
         clef_http_connection_close(connection);
     } else {

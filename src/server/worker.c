@@ -20,6 +20,7 @@ struct clef_worker {
     clef_worker_options options;
     clef_model *model;
     pthread_t thread;
+    bool has_ended; /* the thread; whoever closes the worker */
     /* the thread's own */
     clef_session *session;
     clef_job *waiting, *last_waiting;
@@ -392,12 +393,20 @@ void clef_worker_stop(clef_worker *worker) {
     clef_job_queue_stop(&worker->queue);
 }
 
-void clef_worker_close(clef_worker *worker) {
-    if (worker == NULL) {
+void clef_worker_end(clef_worker *worker) {
+    if (worker == NULL || worker->has_ended) {
         return;
     }
     clef_worker_stop(worker);
     pthread_join(worker->thread, NULL);
+    worker->has_ended = true;
+}
+
+void clef_worker_close(clef_worker *worker) {
+    if (worker == NULL) {
+        return;
+    }
+    clef_worker_end(worker);
     clef_session_close(worker->session);
     clef_job_queue_release(&worker->queue);
     clef_release(worker);

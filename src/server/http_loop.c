@@ -380,11 +380,11 @@ static void *run_loop(void *context) {
         http->is_asleep = false;
         pthread_mutex_unlock(&http->lock);
         http->now_ns = clef_clock_ns();
-        if (stops) {
-            begin_stop(http);
-        }
         for (int i = 0; i < count; i += 1) {
             handle_event(http, &events[i]);
+        }
+        if (stops) {
+            begin_stop(http); /* behind the events, some of which may be those of a listener */
         }
         empty_inbox(http);
         if (http->now_ns >= http->next_deadline_ns) {

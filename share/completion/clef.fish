@@ -64,6 +64,7 @@ complete -c clef -n '__fish_seen_subcommand_from serve' -l control-tokens -x -a 
 complete -c clef -n '__fish_seen_subcommand_from serve' -l prefix-cache-bytes -x -d 'Memory for states of requests that may come again or go on; 0: none are kept; a quarter of the free memory by default'
 complete -c clef -n '__fish_seen_subcommand_from serve' -l prefix-cache-entries -x -d 'How many of them at most; 0: none are kept; as many as fit by default'
 complete -c clef -n '__fish_seen_subcommand_from serve' -l prefix-cache-dir -x -d 'Existing directory that keeps states over restarts too; one server at a time'
+complete -c clef -n '__fish_seen_subcommand_from serve' -l cache-per-key -d 'Requests with different API keys share neither kept states nor computations, so that nobody learns from a fast answer what others asked'
 complete -c clef -n '__fish_seen_subcommand_from serve' -l max-body-bytes -x -d 'Bytes of a request body; 67108864 by default'
 complete -c clef -n '__fish_seen_subcommand_from serve' -l max-connections -x -d 'Connections at once, more have to wait; 512 by default'
 complete -c clef -n '__fish_seen_subcommand_from serve' -l max-queue -x -d 'Requests that wait or run, more are refused with status 503; 256 by default'

@@ -80,6 +80,7 @@ _clef() {
             '--prefix-cache-bytes[Memory for states of requests that may come again or go on; 0\: none are kept; a quarter of the free memory by default]:N: ' \
             '--prefix-cache-entries[How many of them at most; 0\: none are kept; as many as fit by default]:N: ' \
             '--prefix-cache-dir[Existing directory that keeps states over restarts too; one server at a time]:DIR: ' \
+            '--cache-per-key[Requests with different API keys share neither kept states nor computations, so that nobody learns from a fast answer what others asked]' \
             '--max-body-bytes[Bytes of a request body; 67108864 by default]:N: ' \
             '--max-connections[Connections at once, more have to wait; 512 by default]:N: ' \
             '--max-queue[Requests that wait or run, more are refused with status 503; 256 by default]:N: ' \

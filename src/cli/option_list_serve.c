@@ -141,6 +141,11 @@ static const clef_option_row serve_cache_rows[] = {
      .kind = CLEF_OPTION_TEXT,
      FIELD(prefix_cache_directory),
      .help = "Existing directory that keeps states over restarts too; one server at a time."},
+    {.name = "cache-per-key",
+     .kind = CLEF_OPTION_FLAG,
+     FIELD(has_cache_per_key),
+     .help = "Requests with different API keys share neither kept states nor computations, so that "
+             "nobody learns from a fast answer what others asked."},
 };
 const clef_option_group clef_options_serve_cache = GROUP("Kept states", serve_cache_rows);
 

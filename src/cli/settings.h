@@ -143,6 +143,7 @@ typedef struct clef_settings {
     clef_argument_list api_keys;
     const char *api_key_file;
     bool has_open_metrics;
+    bool has_cache_per_key;
     const char *model_names; /* separated by commas */
     bool has_strict_model;
     const char *revision; /* a commit */

@@ -30,8 +30,9 @@ typedef struct clef_server_options {
     const char *api_keys[CLEF_API_KEY_LIMIT];
     size_t api_key_count; /* 0: no key is asked for */
     bool has_open_metrics;
-    const char *log_path; /* NULL: no log; "-": standard error */
-    bool logs_requests;   /* the log holds the bodies of requests */
+    bool has_cache_per_key; /* requests with different keys share neither states nor computations */
+    const char *log_path;   /* NULL: no log; "-": standard error */
+    bool logs_requests;     /* the log holds the bodies of requests */
     /* Called once, from any thread, when the server is ready (CLEF_OK) or cannot be. */
     void (*started)(void *context, clef_status status, const clef_error *error);
     void *context;

@@ -78,6 +78,30 @@ class Cache(unittest.TestCase):
                 self.assertEqual([cached(service.decide(REQUEST)) for _ in range(2)], [0, 0])
                 self.assertEqual(service.metric("clef_prefix_cache_entries"), 0)
 
+    def test_keys_keep_apart_what_they_asked(self) -> None:
+        """Fault E09: with --cache-per-key alone, also when equal requests are there at the same time, and after a restart."""
+        one, two = {"X-API-Key": "one"}, {"Authorization": "bearer two"}
+        keys = ("--api-key", "one", "--api-key", "two")
+        with Service(*keys, fake=False) as service:
+            self.assertEqual([cached(service.decide(REQUEST, key)) > 0 for key in (one, two, one)], [False, True, True])
+        with tempfile.TemporaryDirectory() as folder:
+            options = (*keys, "--cache-per-key", "--prefix-cache-dir", folder)
+            with Service(*options, fake=False) as service:
+                replies = [service.decide(REQUEST, key) for key in (one, two, one, two)]
+                self.assertEqual([cached(reply) > 0 for reply in replies], [False, False, True, True])
+                self.assertEqual({reply.body[:reply.body.index(b'"latency_ms"')] for reply in replies},
+                                 {replies[0].body[:replies[0].body.index(b'"latency_ms"')]})
+                separate = [service.request("POST", "/v1/systemone/separate", {**REQUEST, "state": STATE + "!"}, key)
+                            for key in (one, two)]
+                self.assertEqual(cached(separate[0]), cached(separate[1]))
+            with Service(*options, "--api-key", "three", fake=False) as service:
+                self.assertEqual([cached(service.decide(REQUEST, key)) > 0 for key in (one, {"X-API-Key": "three"}, two)],
+                                 [True, False, True])
+        done = subprocess.run([PROGRAM, "serve", "--port", "0", "--cache-per-key"], timeout=60, capture_output=True,
+                              stdin=subprocess.DEVNULL, env=clean_environment())
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn("--cache-per-key", done.stderr.decode())
+
     def test_a_restart_and_damage(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
             with Service("--round", "none", "--prefix-cache-dir", folder, fake=False) as service:

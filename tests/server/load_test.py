@@ -28,6 +28,7 @@ from typing import Any
 from service import (BASE, BODY, LONG, PROGRAM, SLOW, SLOWNESS, Reply, Service, ask, clean_environment, post, read_reply,
                      read_to_end, statuses)
 
+FAILING_MEMORY = os.environ.get("CLEF_FAILING_MEMORY", "")
 FULL = os.environ.get("CLEF_LOAD") == "full"
 
 
@@ -196,6 +197,45 @@ class Memory(unittest.TestCase):
             self.assertEqual(service.decide(long).status, 200)
         measured(f"{len(found)} long states with 16 MiB left: {found.count(503)} refused, {found.count(200)} answered")
         self.assertIn(503, found)
+
+
+class Failing(unittest.TestCase):
+    @unittest.skipUnless(FAILING_MEMORY, "a sanitizer has an allocator of its own")
+    def test_allocations_that_fail(self) -> None:
+        """Fault J11: whatever fails, every request gets a whole reply, and what comes later the usual answer."""
+        for fake, options in ((True, ()), (False, ("--prefix-cache-bytes", "2000000"))):
+            for every in (3, 4, 5, 7, 11, 13, 29, 67, 151):
+                variables = {"LD_PRELOAD": FAILING_MEMORY, "CLEF_FAIL_EVERY": str(every)}
+                with self.subTest(fake=fake, every=every), Service(*options, fake=fake, **variables) as service:
+                    expected = answers_of(service.decide(BASE))
+                    found: dict[int, int] = {}
+                    streams = [service.connect() for _ in range(4)]
+                    for stream in streams:  # each has been seen
+                        stream.sendall(post(BODY))
+                        read_reply(stream)
+                    service.process.send_signal(signal.SIGRTMIN)
+                    for i in range(pick(400, 40)):
+                        stream = streams[i % 4]
+                        stream.sendall(post(json.dumps({**BASE, "state": f"{i} " * (1 + i % 50)}).encode()))
+                        reply, _ = read_reply(stream)
+                        found[reply.status] = found.get(reply.status, 0) + 1
+                        self.assertIn(reply.status, (200, 503), reply.body)
+                        self.assertIn("detail" if reply.status == 503 else "answers", reply.json())
+                        if reply.status == 503:
+                            self.assertEqual(reply.headers["retry-after"], "1")
+                        if reply.headers.get("connection") == "close":
+                            stream.close()
+                            service.process.send_signal(signal.SIGRTMIN)
+                            streams[i % 4] = service.connect()
+                            time.sleep(0.01)
+                            service.process.send_signal(signal.SIGRTMIN)
+                    service.process.send_signal(signal.SIGRTMIN)
+                    self.assertTrue(503 in found or every > 100, found)
+                    for stream in streams:
+                        stream.close()
+                    self.assertTrue(service.metric_becomes("clef_in_flight", 0))
+                    self.assertEqual(answers_of(service.decide(BASE)), expected)
+                measured(f"every {every}th allocation fails, {'made answers' if fake else 'a real engine'}: {found}")
 
 
 class Careless(unittest.TestCase):

@@ -199,6 +199,36 @@ class Memory(unittest.TestCase):
         self.assertIn(503, found)
 
 
+class Replies(unittest.TestCase):
+    def test_under_load_as_alone(self) -> None:
+        """Acceptance 11: 64 clients for a minute; no request is lost, every reply is the one that its request got alone."""
+        seconds = pick(60, 3)
+        bodies = [{**BASE, "state": f"Order {i} is late. " * (1 + 3 * i), "model": f"m{i}"} for i in range(64)]
+        with Service("--round", "none", "--prefix-cache-bytes", "0", fake=False) as service:
+            expected = [answers_of(service.decide(body)) for body in bodies]
+        with Service("--round", "none", fake=False) as service:
+            faults: list[str] = []
+            counts = [0] * len(bodies)
+            end = time.monotonic() + seconds
+
+            def run(client: int) -> None:
+                connection = service.client()
+                while time.monotonic() < end or counts[client] == 0:
+                    which = (client + counts[client]) % len(bodies)
+                    reply = ask(connection, "POST", "/v1/systemone", bodies[which])
+                    if reply.status != 200 or answers_of(reply) != expected[which] or reply.json()["model"] != f"m{which}":
+                        faults.append(f"{which}: {reply.status} {reply.body!r}")
+                    counts[client] += 1
+                connection.close()
+            threads = [threading.Thread(target=run, args=(client,)) for client in range(len(bodies))]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            self.assertEqual(faults, [])
+        measured(f"{sum(counts)} replies to 64 clients in {seconds} s, each as alone")
+
+
 class Failing(unittest.TestCase):
     @unittest.skipUnless(FAILING_MEMORY, "a sanitizer has an allocator of its own")
     def test_allocations_that_fail(self) -> None:

@@ -5,7 +5,7 @@ SECONDS ?= 60
 
 MAKEFLAGS += --no-print-directory
 
-.PHONY: help demo test test-sanitize fuzz evaluate compare format format-check lint check install clean
+.PHONY: help demo test test-sanitize test-threads fuzz evaluate compare format format-check lint check install clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 24
@@ -24,6 +24,13 @@ test: build/Makefile  ## install what is missing, build, run every suite
 test-sanitize: build-sanitize/Makefile  ## every suite under address and undefined-behaviour sanitizers
 	@cmake --build build-sanitize --parallel $(JOBS)
 	@python3 tools/run_tests.py --build build-sanitize --jobs $(JOBS)
+
+test-threads:  ## the suites with threads under the thread sanitizer, with clang
+	@tools/install_dependencies.sh build clang test
+	@test -f build-thread/Makefile || cmake --preset sanitize-thread
+	@cmake --build build-thread --parallel $(JOBS)
+	@TSAN_OPTIONS=ignore_noninstrumented_modules=1 ctest --test-dir build-thread --output-on-failure \
+		-R '^(unit|server)/|^engine/engine/(sharing|cancel|handles|cache_store)_test'
 
 fuzz:  ## fuzz each parser for SECONDS (60) seconds, with clang
 	@tools/install_dependencies.sh build clang
@@ -59,7 +66,7 @@ install: build/Makefile  ## build for PREFIX (/usr/local) and install there; DES
 	@cmake --install build
 
 clean:  ## remove everything that was built
-	rm -rf build build-debug build-sanitize build-fuzz build-strict-gcc build-strict-clang
+	rm -rf build build-debug build-sanitize build-thread build-fuzz build-strict-gcc build-strict-clang
 
 # The compiler's and CMake's part; milliseconds when nothing is missing.
 .PHONY: dependencies

@@ -192,7 +192,7 @@ CLEF_API const uint32_t *clef_record_tokens(const clef_record *record);
 
 /* The model's name as the request gives it; until the record is closed. */
 CLEF_API const char *clef_record_model(const clef_record *record, size_t *bytes);
-/* Equal tokens, spans and types of questions: one computation answers both. */
+/* Equal tokens, spans, types of questions, media and cache scope: one computation answers both. */
 CLEF_API bool clef_record_equals(const clef_record *a, const clef_record *b);
 
 /* The encoding as one JSON object: model, input_ids, questions with spans, state_tokens. Owned by

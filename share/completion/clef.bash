@@ -34,6 +34,7 @@ _clef() {
     serve:--api-key) return ;;
     serve:--api-key-file) return ;;
     serve:--model-names) return ;;
+    serve:--revision) return ;;
     serve:--warmup) COMPREPLY=($(compgen -W "on off" -- "$current")); return ;;
     serve:--log) return ;;
     serve:--round) COMPREPLY=($(compgen -W "4 none" -- "$current")); return ;;
@@ -98,16 +99,24 @@ _clef() {
     bench:--repeat) return ;;
     bench:--threads) return ;;
     bench:--cpu-level) return ;;
+    bench:--server) return ;;
+    bench:--model) return ;;
+    bench:--api-key) return ;;
+    bench:--scenarios) return ;;
+    bench:--measure) COMPREPLY=($(compgen -W "all latency throughput" -- "$current")); return ;;
+    bench:--clients) return ;;
+    bench:--requests) return ;;
+    bench:--timeout) return ;;
     bench:--output) COMPREPLY=($(compgen -W "table csv json" -- "$current")); return ;;
     help:--completion) COMPREPLY=($(compgen -W "bash zsh fish" -- "$current")); return ;;
     esac
     case $command in
     ask) options="--state --noul --choice --score --image --video --batch --cache-mib --no-cache --output --timings --round --confidence --model --precision --threads --cpu-level --max-tokens --max-state-tokens --max-schema-tokens --max-questions --max-options --max-levels --truncate --control-tokens --json --help " files=1 ;;
-    serve) options="--host --port --api-key --api-key-file --open-metrics --model-names --strict-model --warmup --fake-engine --log --log-requests --round --confidence --model --precision --threads --cpu-level --max-tokens --max-state-tokens --max-schema-tokens --max-questions --max-options --max-levels --truncate --control-tokens --prefix-cache-bytes --prefix-cache-entries --prefix-cache-dir --max-body-bytes --max-connections --max-queue --queue-timeout --header-timeout --body-timeout --idle-timeout --drain-timeout --json --help " files=0 ;;
+    serve) options="--host --port --api-key --api-key-file --open-metrics --model-names --strict-model --revision --warmup --fake-engine --log --log-requests --round --confidence --model --precision --threads --cpu-level --max-tokens --max-state-tokens --max-schema-tokens --max-questions --max-options --max-levels --truncate --control-tokens --prefix-cache-bytes --prefix-cache-entries --prefix-cache-dir --cache-per-key --max-body-bytes --max-connections --max-queue --queue-timeout --header-timeout --body-timeout --idle-timeout --drain-timeout --json --help " files=0 ;;
     encode) options="--state --noul --choice --score --image --video --batch --model --precision --threads --cpu-level --max-tokens --max-state-tokens --max-schema-tokens --max-questions --max-options --max-levels --truncate --control-tokens --json --help " files=1 ;;
     info) options="--model --precision --threads --cpu-level --max-tokens --output --json --help " files=0 ;;
     quantize) options="--output -o --recipe --calibrate --group --force --threads --json --help " files=1 ;;
-    bench) options="--shape --layers --tokens --patches --sequences --rows --precision --repeat --machine --threads --cpu-level --output --json --help " files=0 ;;
+    bench) options="--shape --layers --tokens --patches --sequences --rows --precision --repeat --machine --threads --cpu-level --server --model --api-key --scenarios --measure --clients --requests --timeout --output --json --help " files=0 ;;
     help) options="--completion --man --json --help " files=0 ;;
     version) options="--json --help " files=0 ;;
     esac

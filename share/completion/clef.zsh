@@ -7,7 +7,7 @@ _clef() {
         'encode:Show the tokens of a request without computing an answer'
         'info:Show facts about the model, its memory and this machine'
         'quantize:Make a smaller model\: weights of 8 or 4 bits'
-        'bench:Measure the speed of a model'\''s shape beside the peaks of this machine'
+        'bench:Measure the speed of a model'\''s shape beside the peaks of this machine, or of a server'
         'help:Explain a command; print shell completions and the manual page'
         'version:Print the version'
     )
@@ -58,6 +58,7 @@ _clef() {
             '--open-metrics[Answer GET /metrics without a key]' \
             '--model-names[Names that the list of models shows; "clef" by default]:NAME,...: ' \
             '--strict-model[Refuse requests that name another model, instead of answering them with this one]' \
+            '--revision[Serve the model only if the manifest in its directory names this commit; without a manifest there is a warning]:COMMIT: ' \
             '--warmup[Whether a request of its own is answered before the server says that it is ready; on by default]:value:(on off)' \
             '--fake-engine[Answer with numbers made from the tokens instead of a model'\''s\: for tests of clients]' \
             '--log[Write a line of JSON for each request to FILE, or to standard error for -]:FILE: ' \
@@ -79,6 +80,7 @@ _clef() {
             '--prefix-cache-bytes[Memory for states of requests that may come again or go on; 0\: none are kept; a quarter of the free memory by default]:N: ' \
             '--prefix-cache-entries[How many of them at most; 0\: none are kept; as many as fit by default]:N: ' \
             '--prefix-cache-dir[Existing directory that keeps states over restarts too; one server at a time]:DIR: ' \
+            '--cache-per-key[Requests with different API keys share neither kept states nor computations, so that nobody learns from a fast answer what others asked]' \
             '--max-body-bytes[Bytes of a request body; 67108864 by default]:N: ' \
             '--max-connections[Connections at once, more have to wait; 512 by default]:N: ' \
             '--max-queue[Requests that wait or run, more are refused with status 503; 256 by default]:N: ' \
@@ -149,6 +151,14 @@ _clef() {
             '--machine[Measure the peaks of this machine alone]' \
             '--threads[Threads to compute with]:N: ' \
             '--cpu-level[Highest level of CPU instructions to use; "clef info" lists them]:NAME: ' \
+            '--server[Measure this server\: http\://HOST\[\:PORT\]\[/PATH\], with or without /v1 at its end]:URL: ' \
+            '--model[The model that requests name; jev-latest by default]:NAME: ' \
+            '--api-key[Sent as "Authorization\: Bearer KEY"]:KEY: ' \
+            '--scenarios[Which requests are sent\: triage, short-2, short-6, medium-5, long-5; all by default]:NAME,...: ' \
+            '--measure[all, the default, is latency of all scenarios, then throughput]:value:(all latency throughput)' \
+            '--clients[Clients at once, one throughput for each number; 1,8,32,64 by default]:N,...: ' \
+            '--requests[Requests of each pass of a throughput; 256 of short-6 and 64 of long-5 by default]:N: ' \
+            '--timeout[How long one request may take; 600 by default]:SECONDS: ' \
             '--output[table, the default, is for people]:value:(table csv json)' \
             '--json[Write an error as one line of JSON with type, loc and msg]' \
             '--help[Show this help]' \

@@ -1,74 +1,10 @@
 /* One list of values a case; CSV and JSON write the same ones in the same order. */
 #include "cli/bench_report.h"
 
-#include "base/json.h"
 #include "cli/display_text.h"
+#include "cli/value_writer.h"
 
-#include <math.h>
 #include <stdio.h>
-
-/* Six significant digits: no clock is more exact. */
-static double round_value(double value) {
-    if (value == 0) {
-        return value;
-    }
-    double digits = floor(log10(fabs(value))) - 5;
-    /* Powers of ten with positive exponents are exact, others are not. */
-    return digits > 0 ? round(value / pow(10, digits)) * pow(10, digits)
-                      : round(value * pow(10, -digits)) / pow(10, -digits);
-}
-
-/* Writes names and values one behind the other in one of three forms. */
-typedef struct value_writer {
-    clef_buffer *out;
-    enum { WRITE_JSON, WRITE_NAMES, WRITE_VALUES } form;
-    bool has_begun;
-} value_writer;
-
-/* What stands before a value, or the whole of it where only names are written: then false. */
-static bool begin_value(value_writer *writer, const char *name) {
-    if (writer->has_begun) {
-        clef_buffer_append_byte(writer->out, ',');
-    }
-    writer->has_begun = true;
-    if (writer->form == WRITE_JSON) {
-        clef_buffer_append_format(writer->out, "\"%s\":", name);
-    } else if (writer->form == WRITE_NAMES) {
-        clef_buffer_append_string(writer->out, name);
-    }
-    return writer->form != WRITE_NAMES;
-}
-
-static void write_number(value_writer *writer, const char *name, double value) {
-    if (begin_value(writer, name)) {
-        clef_json_write_double(writer->out, round_value(value));
-    }
-}
-
-static void write_count(value_writer *writer, const char *name, uint64_t value) {
-    if (begin_value(writer, name)) {
-        clef_buffer_append_format(writer->out, "%llu", (unsigned long long)value);
-    }
-}
-
-/* In CSV as in JSON a text stands in quotes; those inside it are doubled there. */
-static void write_text(value_writer *writer, const char *name, clef_text value) {
-    if (!begin_value(writer, name)) {
-        return;
-    }
-    if (writer->form == WRITE_JSON) {
-        clef_json_write_string(writer->out, value);
-        return;
-    }
-    clef_buffer_append_byte(writer->out, '"');
-    for (size_t i = 0; i < value.length; i += 1) {
-        if (value.bytes[i] == '"') {
-            clef_buffer_append_byte(writer->out, '"');
-        }
-        clef_buffer_append_byte(writer->out, value.bytes[i]);
-    }
-    clef_buffer_append_byte(writer->out, '"');
-}
 
 static double seconds_of(uint64_t nanoseconds) {
     return (double)nanoseconds * 1e-9;
@@ -79,21 +15,15 @@ static double share_of(double work, double seconds, double peak) {
     return peak > 0 && seconds > 0 ? work / seconds / peak : 0;
 }
 
-static void write_parts(value_writer *writer, const clef_measured *measured) {
-    if (writer->form == WRITE_JSON) {
-        (void)begin_value(writer, "parts");
-        clef_buffer_append_byte(writer->out, '{');
-        writer->has_begun = false;
-    }
+static void write_parts(clef_value_writer *writer, const clef_measured *measured) {
+    clef_value_begin_group(writer, "parts");
     for (int part = 0; part < CLEF_PART_COUNT; part += 1) {
         char name[64];
         snprintf(name, sizeof name, "%s%s", clef_part_name((clef_part)part),
-                 writer->form == WRITE_JSON ? "" : "_seconds");
-        write_number(writer, name, seconds_of(measured->part_ns[part]));
+                 writer->form == CLEF_VALUES_JSON ? "" : "_seconds");
+        clef_value_write_number(writer, name, seconds_of(measured->part_ns[part]));
     }
-    if (writer->form == WRITE_JSON) {
-        clef_buffer_append_byte(writer->out, '}');
-    }
+    clef_value_end_group(writer);
 }
 
 /* All that a run had to compute, by formula. */
@@ -102,37 +32,40 @@ static double operations_of(const clef_measured *measured) {
            measured->attention_operations;
 }
 
-static void write_case(value_writer *writer, const clef_bench_subject *subject,
+static void write_case(clef_value_writer *writer, const clef_bench_subject *subject,
                        const clef_bench_case *found) {
     const clef_measured *measured = &found->measured;
     double seconds = seconds_of(measured->total_ns);
     double rate = seconds > 0 ? 1 / seconds : 0;
-    write_text(writer, "shape", subject->shape);
-    write_count(writer, "layers", subject->layer_count);
-    write_text(writer, "precision", clef_text_of(subject->precision));
-    write_text(writer, "level", clef_text_of(subject->level));
-    write_count(writer, "threads", subject->thread_count);
-    write_count(writer, "sequences", subject->sequence_count);
-    write_count(writer, "tokens", subject->measures_patches ? measured->token_count : found->size);
+    clef_value_write_text(writer, "shape", subject->shape);
+    clef_value_write_count(writer, "layers", subject->layer_count);
+    clef_value_write_text(writer, "precision", clef_text_of(subject->precision));
+    clef_value_write_text(writer, "level", clef_text_of(subject->level));
+    clef_value_write_count(writer, "threads", subject->thread_count);
+    clef_value_write_count(writer, "sequences", subject->sequence_count);
+    clef_value_write_count(writer, "tokens",
+                           subject->measures_patches ? measured->token_count : found->size);
     if (subject->measures_patches) {
-        write_count(writer, "patches", found->size);
+        clef_value_write_count(writer, "patches", found->size);
     }
-    write_count(writer, "repeat", subject->repeat_count);
-    write_count(writer, "steps", measured->step_count);
-    write_number(writer, "seconds", seconds);
-    write_number(writer, "tokens_per_second", (double)measured->token_count * rate);
-    write_number(writer, "gflops", operations_of(measured) * rate * 1e-9);
-    write_number(writer, "peak_gflops", found->peak * 1e-9);
-    write_number(writer, "share_of_peak", share_of(operations_of(measured), seconds, found->peak));
-    write_count(writer, "bytes_per_second", (uint64_t)(measured->weight_bytes * rate));
-    write_count(writer, "peak_bytes_per_second", (uint64_t)found->read_peak);
-    write_number(writer, "share_of_memory",
-                 share_of(measured->weight_bytes, seconds, found->read_peak));
+    clef_value_write_count(writer, "repeat", subject->repeat_count);
+    clef_value_write_count(writer, "steps", measured->step_count);
+    clef_value_write_number(writer, "seconds", seconds);
+    clef_value_write_number(writer, "tokens_per_second", (double)measured->token_count * rate);
+    clef_value_write_number(writer, "gflops", operations_of(measured) * rate * 1e-9);
+    clef_value_write_number(writer, "peak_gflops", found->peak * 1e-9);
+    clef_value_write_number(writer, "share_of_peak",
+                            share_of(operations_of(measured), seconds, found->peak));
+    clef_value_write_count(writer, "bytes_per_second", (uint64_t)(measured->weight_bytes * rate));
+    clef_value_write_count(writer, "peak_bytes_per_second", (uint64_t)found->read_peak);
+    clef_value_write_number(writer, "share_of_memory",
+                            share_of(measured->weight_bytes, seconds, found->read_peak));
     write_parts(writer, measured);
-    write_count(writer, "matrix_operations", (uint64_t)measured->matrix_operations);
-    write_count(writer, "delta_operations", (uint64_t)measured->delta_operations);
-    write_count(writer, "attention_operations", (uint64_t)measured->attention_operations);
-    write_count(writer, "peak_memory_bytes", found->peak_memory_bytes);
+    clef_value_write_count(writer, "matrix_operations", (uint64_t)measured->matrix_operations);
+    clef_value_write_count(writer, "delta_operations", (uint64_t)measured->delta_operations);
+    clef_value_write_count(writer, "attention_operations",
+                           (uint64_t)measured->attention_operations);
+    clef_value_write_count(writer, "peak_memory_bytes", found->peak_memory_bytes);
 }
 
 /* ---- table ---- */
@@ -183,7 +116,7 @@ void clef_bench_report_begin(clef_buffer *out, clef_report_choice form,
         append_table_heading(out, subject);
     } else if (form == CLEF_REPORT_CSV) {
         static const clef_bench_case nothing;
-        value_writer writer = {.out = out, .form = WRITE_NAMES};
+        clef_value_writer writer = {.out = out, .form = CLEF_VALUES_NAMES};
         write_case(&writer, subject, &nothing);
         clef_buffer_append_byte(out, '\n');
     }
@@ -191,8 +124,8 @@ void clef_bench_report_begin(clef_buffer *out, clef_report_choice form,
 
 void clef_bench_report_case(clef_buffer *out, clef_report_choice form,
                             const clef_bench_subject *subject, const clef_bench_case *found) {
-    value_writer writer = {.out = out,
-                           .form = form == CLEF_REPORT_JSON ? WRITE_JSON : WRITE_VALUES};
+    clef_value_writer writer = {
+        .out = out, .form = form == CLEF_REPORT_JSON ? CLEF_VALUES_JSON : CLEF_VALUES_CSV};
     if (form == CLEF_REPORT_TABLE) {
         append_table_case(out, found);
         return;
@@ -202,19 +135,19 @@ void clef_bench_report_case(clef_buffer *out, clef_report_choice form,
     clef_buffer_append_string(out, form == CLEF_REPORT_JSON ? "}\n" : "\n");
 }
 
-static void write_machine(value_writer *writer, const char *level, uint32_t thread_count,
+static void write_machine(clef_value_writer *writer, const char *level, uint32_t thread_count,
                           const double *peaks) {
-    write_text(writer, "level", clef_text_of(level));
-    write_count(writer, "threads", thread_count);
-    write_number(writer, "f32_gflops", peaks[CLEF_PEAK_F32] * 1e-9);
-    write_number(writer, "bf16_gflops", peaks[CLEF_PEAK_BF16] * 1e-9);
-    write_number(writer, "int8_gflops", peaks[CLEF_PEAK_INT8] * 1e-9);
-    write_count(writer, "peak_bytes_per_second", (uint64_t)peaks[CLEF_PEAK_READ]);
+    clef_value_write_text(writer, "level", clef_text_of(level));
+    clef_value_write_count(writer, "threads", thread_count);
+    clef_value_write_number(writer, "f32_gflops", peaks[CLEF_PEAK_F32] * 1e-9);
+    clef_value_write_number(writer, "bf16_gflops", peaks[CLEF_PEAK_BF16] * 1e-9);
+    clef_value_write_number(writer, "int8_gflops", peaks[CLEF_PEAK_INT8] * 1e-9);
+    clef_value_write_count(writer, "peak_bytes_per_second", (uint64_t)peaks[CLEF_PEAK_READ]);
 }
 
 void clef_bench_report_machine(clef_buffer *out, clef_report_choice form, const char *level,
                                uint32_t thread_count, const double *peaks) {
-    value_writer writer = {.out = out, .form = WRITE_NAMES};
+    clef_value_writer writer = {.out = out, .form = CLEF_VALUES_NAMES};
     switch (form) {
     case CLEF_REPORT_TABLE:
         clef_buffer_append_format(out,
@@ -230,12 +163,12 @@ void clef_bench_report_machine(clef_buffer *out, clef_report_choice form, const 
     case CLEF_REPORT_CSV:
         write_machine(&writer, level, thread_count, peaks);
         clef_buffer_append_byte(out, '\n');
-        writer = (value_writer){.out = out, .form = WRITE_VALUES};
+        writer = (clef_value_writer){.out = out, .form = CLEF_VALUES_CSV};
         write_machine(&writer, level, thread_count, peaks);
         clef_buffer_append_byte(out, '\n');
         return;
     case CLEF_REPORT_JSON:
-        writer.form = WRITE_JSON;
+        writer.form = CLEF_VALUES_JSON;
         clef_buffer_append_byte(out, '{');
         write_machine(&writer, level, thread_count, peaks);
         clef_buffer_append_string(out, "}\n");

@@ -1,6 +1,7 @@
 /* `clef bench`: how fast a model of some shape runs on this machine, beside what the machine can do
  * at all. Runs of the model and of the peaks take turns, because neither is the same every time. */
 #include "cli/bench_report.h"
+#include "cli/bench_server.h"
 #include "cli/command.h"
 #include "cli/model_lookup.h"
 #include "cli/option_list.h"
@@ -34,40 +35,40 @@ typedef struct bench {
 
 /* ---- the command line ---- */
 
-/* "1,8,512", behind the option `name`. */
-static clef_status read_list(bench *run, const char *name, const char *text, clef_error *error) {
-    char what[64];
-    snprintf(what, sizeof what, "%s, a list separated by commas,", name);
-    for (bool is_last = false; !is_last;) {
-        char number[16];
-        size_t length = strcspn(text, ",");
-        if (run->case_count == CASE_LIMIT) {
-            return clef_fail(error, CLEF_USAGE, "%s takes at most %d numbers", name, CASE_LIMIT);
-        }
-        size_t kept = length < sizeof number - 1 ? length : sizeof number - 1;
-        memcpy(number, text, kept);
-        number[kept] = '\0';
-        clef_status status =
-            clef_number_parse(what, number, 1, SIZE_LIMIT, &run->sizes[run->case_count], error);
-        if (status != CLEF_OK) {
-            return status;
-        }
-        run->case_count += 1;
-        is_last = text[length] == '\0';
-        text += length + 1;
-    }
-    return CLEF_OK;
-}
-
 static clef_status read_cases(bench *run, clef_error *error) {
     const clef_settings *settings = run->settings;
     if (settings->patches != NULL) {
-        return read_list(run, "--patches", settings->patches, error);
+        return clef_number_list_parse("--patches", settings->patches, SIZE_LIMIT, run->sizes,
+                                      CASE_LIMIT, &run->case_count, error);
     }
     if (settings->tokens != NULL) {
-        return read_list(run, "--tokens", settings->tokens, error);
+        return clef_number_list_parse("--tokens", settings->tokens, SIZE_LIMIT, run->sizes,
+                                      CASE_LIMIT, &run->case_count, error);
     }
     run->sizes[run->case_count++] = DEFAULT_TOKENS;
+    return CLEF_OK;
+}
+
+/* What is meant for a server alone. */
+static clef_status check_no_server_settings(const clef_settings *settings, clef_error *error) {
+    const struct {
+        const char *name;
+        bool is_said;
+    } options[] = {
+        {"--model", settings->request_model != NULL},
+        {"--api-key", settings->bench_api_key != NULL},
+        {"--scenarios", settings->scenarios != NULL},
+        {"--measure", settings->bench_measure != CLEF_BENCH_MEASURE_ALL},
+        {"--clients", settings->clients != NULL},
+        {"--requests", settings->pass_request_count != 0},
+        {"--timeout", settings->timeout_seconds != 0},
+    };
+    for (size_t i = 0; i < sizeof options / sizeof options[0]; i += 1) {
+        if (options[i].is_said) {
+            return clef_fail(error, CLEF_USAGE, "%s is about a server; give --server URL too",
+                             options[i].name);
+        }
+    }
     return CLEF_OK;
 }
 
@@ -79,8 +80,8 @@ static clef_status check_settings(const clef_settings *settings, clef_error *err
     }
     if (!settings->wants_machine && settings->shape == NULL) {
         return clef_fail(error, CLEF_USAGE,
-                         "nothing to measure: give --shape with one of %s or a model directory, or "
-                         "--machine",
+                         "nothing to measure: give --shape with one of %s or a model directory, "
+                         "--machine, or --server with the URL of a server",
                          clef_shape_names());
     }
     if (settings->patches != NULL && settings->tokens != NULL) {
@@ -90,7 +91,7 @@ static clef_status check_settings(const clef_settings *settings, clef_error *err
         return clef_fail(error, CLEF_USAGE,
                          "--patches measures one picture; leave out --sequences");
     }
-    return CLEF_OK;
+    return check_no_server_settings(settings, error);
 }
 
 /* The text is the name of a shape; else `best` has the nearest name. */
@@ -309,6 +310,9 @@ static clef_status measure_machine(bench *run, clef_error *error) {
 
 static clef_status run_bench(const clef_invocation *invocation, clef_error *error) {
     bench run = {.settings = invocation->settings};
+    if (run.settings->server != NULL) {
+        return clef_bench_server_run(invocation, error);
+    }
     clef_status status = check_settings(run.settings, error);
     if (status == CLEF_OK) {
         status = read_cases(&run, error);
@@ -335,9 +339,11 @@ static clef_status run_bench(const clef_invocation *invocation, clef_error *erro
 
 const clef_command clef_command_bench = {
     .name = "bench",
-    .summary = "Measure the speed of a model's shape beside the peaks of this machine.",
+    .summary = "Measure the speed of a model's shape beside the peaks of this machine, or of a "
+               "server.",
     .synopsis = "bench --shape NAME|DIR [OPTIONS]\n"
-                "bench --machine [OPTIONS]\n",
+                "bench --machine [OPTIONS]\n"
+                "bench --server URL [OPTIONS]\n",
     .details =
         "A case runs random tokens through the layers, and through the joint head where there is "
         "one, in steps as a session packs them. The vocabulary of a shape is cut to 4,096 rows. "
@@ -358,12 +364,21 @@ const clef_command clef_command_bench = {
         "rounding of their inputs; delta_rule and attention, everything else of their layers' "
         "mixers; head; rest: embedding, norms, activations, additions. peak_memory_bytes is the "
         "most memory of the process during the case, pages of mapped files included as far as they "
-        "are in memory, without the bytes that only serve to measure reading.",
+        "are in memory, without the bytes that only serve to measure reading.\n\n"
+        "With --server nothing is computed here. Five fixed requests (bench/scenarios in the "
+        "source; the number behind a name counts its questions) are sent to any server that "
+        "answers POST /v1/systemone. Latency: --repeat requests behind two that warm up, one at a "
+        "time; new states begin with a ticket number that this run alone uses, repeated ones are "
+        "all the same. Throughput: the same requests, about 64 states, are sent twice by a number "
+        "of clients at once, and the second pass is timed. model_ms is the server's own "
+        "latency_ms, without queue and network; wall_ms is what a client waits. Percentiles are by "
+        "nearest rank.",
     .examples = "clef bench --shape clef-flash --layers 4 --tokens 512 --precision bf16\n"
                 "clef bench --shape qwen3.5-0.8b --tokens 1,8,512,1024 --output json\n"
                 "clef bench --shape clef-flash --patches 1024,4096 --precision bf16\n"
-                "clef bench --machine\n",
-    .groups = {&clef_options_bench, &clef_options_machine, &clef_options_report,
-               &clef_options_common, NULL},
+                "clef bench --machine\n"
+                "clef bench --server http://127.0.0.1:8008 --scenarios short-6 --clients 1,64\n",
+    .groups = {&clef_options_bench, &clef_options_machine, &clef_options_bench_server,
+               &clef_options_report, &clef_options_common, NULL},
     .run = run_bench,
 };

@@ -71,14 +71,40 @@ static clef_status serve(const clef_invocation *invocation, clef_workplace *work
     return status;
 }
 
-/* What stands behind the name of the model in every reply. */
+/* Weights of another commit than the one that was asked for are not served. A directory that does
+ * not say which one it holds is, with a word. */
+static clef_status check_revision(const char *wanted, const clef_model_release *release,
+                                  const char *directory, clef_error *error) {
+    if (wanted == NULL || strcmp(wanted, release->revision) == 0) {
+        return CLEF_OK;
+    }
+    if (release->revision[0] == '\0') {
+        clef_report_note("warning: %s has no manifest that says whether it is revision %s",
+                         directory, wanted);
+        return CLEF_OK;
+    }
+    return clef_fail(error, CLEF_BAD_FILE, "%s holds revision %s, not %s", directory,
+                     release->revision, wanted);
+}
+
+/* What cards of the model and every reply say about it. */
 static clef_status identify(clef_serve_texts *texts, const clef_workplace *workplace,
                             clef_server_options *options, clef_error *error) {
+    const char *directory = workplace->directory.bytes;
+    clef_model_release_read(directory, &texts->release);
+    options->model_seconds = texts->release.seconds;
+    options->model_repository = texts->release.repository;
+    options->model_commit = texts->release.revision;
+    clef_status status =
+        check_revision(texts->settings.revision, &texts->release, directory, error);
+    if (status != CLEF_OK) {
+        return status;
+    }
     if (texts->settings.has_fake_engine) {
         options->model_revision = "made-answers";
         return CLEF_OK;
     }
-    return clef_model_identity(workplace->directory.bytes, texts->revision, error);
+    return clef_model_identity(directory, texts->revision, error);
 }
 
 static clef_status run_serve(const clef_invocation *invocation, clef_error *error) {
@@ -99,7 +125,6 @@ static clef_status run_serve(const clef_invocation *invocation, clef_error *erro
         options.session.made_answers = texts.settings.has_fake_engine;
         options.model_label = workplace.name.bytes;
         options.model_revision = texts.revision;
-        options.model_seconds = clef_model_time(workplace.directory.bytes);
         status = identify(&texts, &workplace, &options, error);
     }
     if (status == CLEF_OK) {

@@ -16,8 +16,11 @@ static const clef_environment_entry entries[] = {
     {"CLEF_HOST", "serve: address to listen on when --host is not given."},
     {"CLEF_PORT", "serve: port when --port is not given."},
     {"CLEF_LOG", "serve: file of the access log when --log is not given."},
-    {"CLEF_API_KEY", "serve: a key that clients must send, beside those of --api-key."},
+    {"CLEF_API_KEY",
+     "serve: a key that clients must send, beside those of --api-key. bench: the key "
+     "to send when --api-key is not given."},
     {"CLEF_MODEL_NAMES", "serve: names of the model when --model-names is not given."},
+    {"CLEF_REVISION", "serve: the commit that the model must be of when --revision is not given."},
     {"CLEF_MAX_STATE", "serve: token limit of the state when --max-state-tokens is not given."},
     {"CLEF_MAX_TAIL",
      "serve: token limit of the questions when --max-schema-tokens is not given. With "
@@ -73,6 +76,7 @@ void clef_environment_read(clef_environment *environment) {
     environment->api_key = read_variable("CLEF_API_KEY");
     environment->has_empty_api_key = environment->api_key == NULL && getenv("CLEF_API_KEY") != NULL;
     environment->model_names = read_variable("CLEF_MODEL_NAMES");
+    environment->revision = read_variable("CLEF_REVISION");
     environment->state_tokens = read_variable("CLEF_MAX_STATE");
     environment->schema_tokens = read_variable("CLEF_MAX_TAIL");
     environment->truncate = read_variable("CLEF_TRUNCATE_STATES");

@@ -16,6 +16,7 @@ typedef struct clef_environment {
     const char *log;                  /* CLEF_LOG */
     const char *api_key;              /* CLEF_API_KEY */
     const char *model_names;          /* CLEF_MODEL_NAMES */
+    const char *revision;             /* CLEF_REVISION */
     const char *state_tokens;         /* CLEF_MAX_STATE */
     const char *schema_tokens;        /* CLEF_MAX_TAIL */
     const char *truncate;             /* CLEF_TRUNCATE_STATES */

@@ -8,7 +8,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
-#include <sys/stat.h>
 
 #define WHOLE_BYTES  ((size_t)16 << 20)
 #define HEAD_BYTES   ((size_t)1 << 20)
@@ -91,18 +90,4 @@ clef_status clef_model_identity(const char *directory, char identity[CLEF_MODEL_
         snprintf(identity + 2 * i, 3, "%02x", digest.bytes[i]);
     }
     return status;
-}
-
-int64_t clef_model_time(const char *directory) {
-    static const char *const names[] = {"config.json", "tokenizer.json"};
-    int64_t seconds = 0;
-    for (size_t i = 0; i < sizeof names / sizeof names[0] && seconds == 0; i += 1) {
-        struct stat facts;
-        char *path = clef_path_join(directory, names[i]);
-        if (path != NULL && stat(path, &facts) == 0) {
-            seconds = (int64_t)facts.st_mtime;
-        }
-        clef_release(path);
-    }
-    return seconds;
 }

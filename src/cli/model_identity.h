@@ -13,8 +13,4 @@
 clef_status clef_model_identity(const char *directory, char identity[CLEF_MODEL_IDENTITY_BYTES],
                                 clef_error *error);
 
-/* When the model was made, in seconds since 1970: the date of its configuration, or of its
- * tokenizer when there is no other file; 0 when neither can be seen. */
-int64_t clef_model_time(const char *directory);
-
 #endif

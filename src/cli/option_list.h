@@ -14,11 +14,12 @@ extern const clef_option_group clef_options_cache;  /* states kept between lines
 extern const clef_option_group clef_options_answer; /* how an answer is printed */
 extern const clef_option_group clef_options_facts;  /* how facts are printed */
 extern const clef_option_group clef_options_quantize;
-extern const clef_option_group clef_options_machine; /* threads and CPU level alone */
-extern const clef_option_group clef_options_bench;   /* what the bench measures */
-extern const clef_option_group clef_options_report;  /* how it prints */
-extern const clef_option_group clef_options_reply;   /* the same, where only JSON is */
-extern const clef_option_group clef_options_serve;   /* address, names, log */
+extern const clef_option_group clef_options_machine;      /* threads and CPU level alone */
+extern const clef_option_group clef_options_bench;        /* what the bench measures */
+extern const clef_option_group clef_options_bench_server; /* what it asks a server for */
+extern const clef_option_group clef_options_report;       /* how it prints */
+extern const clef_option_group clef_options_reply;        /* the same, where only JSON is */
+extern const clef_option_group clef_options_serve;        /* address, names, log */
 extern const clef_option_group clef_options_serve_limits;
 extern const clef_option_group clef_options_serve_cache; /* states for later requests */
 extern const clef_option_group clef_options_common;      /* every command */

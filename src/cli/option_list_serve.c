@@ -50,6 +50,13 @@ static const clef_option_row serve_rows[] = {
      .kind = CLEF_OPTION_FLAG,
      FIELD(has_strict_model),
      .help = "Refuse requests that name another model, instead of answering them with this one."},
+    {.name = "revision",
+     .value = "COMMIT",
+     .kind = CLEF_OPTION_TEXT,
+     FIELD(revision),
+     .minimum = 1,
+     .help = "Serve the model only if the manifest in its directory names this commit; without a "
+             "manifest there is a warning. Without it: $CLEF_REVISION."},
     {.name = "warmup",
      .words = "on|off",
      .kind = CLEF_OPTION_CHOICE,
@@ -134,6 +141,11 @@ static const clef_option_row serve_cache_rows[] = {
      .kind = CLEF_OPTION_TEXT,
      FIELD(prefix_cache_directory),
      .help = "Existing directory that keeps states over restarts too; one server at a time."},
+    {.name = "cache-per-key",
+     .kind = CLEF_OPTION_FLAG,
+     FIELD(has_cache_per_key),
+     .help = "Requests with different API keys share neither kept states nor computations, so that "
+             "nobody learns from a fast answer what others asked."},
 };
 const clef_option_group clef_options_serve_cache = GROUP("Kept states", serve_cache_rows);
 

@@ -86,6 +86,31 @@ clef_status clef_number_parse(const char *what, const char *text, uint32_t minim
     return CLEF_OK;
 }
 
+clef_status clef_number_list_parse(const char *name, const char *text, uint32_t maximum,
+                                   uint32_t *values, size_t limit, size_t *count,
+                                   clef_error *error) {
+    char what[64];
+    snprintf(what, sizeof what, "%s, a list separated by commas,", name);
+    for (bool is_last = false; !is_last;) {
+        char number[16];
+        size_t length = strcspn(text, ",");
+        if (*count == limit) {
+            return clef_fail(error, CLEF_USAGE, "%s takes at most %zu numbers", name, limit);
+        }
+        size_t kept = length < sizeof number - 1 ? length : sizeof number - 1;
+        memcpy(number, text, kept);
+        number[kept] = '\0';
+        clef_status status = clef_number_parse(what, number, 1, maximum, &values[*count], error);
+        if (status != CLEF_OK) {
+            return status;
+        }
+        *count += 1;
+        is_last = text[length] == '\0';
+        text += length + 1;
+    }
+    return CLEF_OK;
+}
+
 /* A choice is stored as a number, the place of its word, so that rows need no table of values. */
 static clef_status set_choice(const option_parser *parser, const clef_option_row *row,
                               const char *text, unsigned *value) {

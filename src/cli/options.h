@@ -56,4 +56,10 @@ clef_status clef_options_parse(const clef_option_group *const *groups, size_t op
 clef_status clef_number_parse(const char *what, const char *text, uint32_t minimum,
                               uint32_t maximum, uint32_t *value, clef_error *error);
 
+/* Reads "1,8,512", the value of the option `name`: at most `limit` numbers from 1 to maximum are
+ * appended to values[*count]. */
+clef_status clef_number_list_parse(const char *name, const char *text, uint32_t maximum,
+                                   uint32_t *values, size_t limit, size_t *count,
+                                   clef_error *error);
+
 #endif

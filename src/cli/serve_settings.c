@@ -87,6 +87,7 @@ clef_status clef_serve_settings_complete(const clef_invocation *invocation, clef
     settings->host = either(settings->host, environment->host);
     settings->port = either(settings->port, environment->port);
     settings->log = either(settings->log, environment->log);
+    settings->revision = either(settings->revision, environment->revision);
     settings->model_names = either(settings->model_names, environment->model_names);
     if (environment->ignored != NULL) {
         clef_report_note("warning: %s is set and means nothing here; it is ignored",
@@ -258,6 +259,11 @@ clef_status clef_serve_settings_read(clef_serve_texts *texts, clef_server_option
     if (status == CLEF_OK) {
         status = read_keys(texts, options, error);
     }
+    if (status == CLEF_OK && settings->has_cache_per_key && options->api_key_count == 0) {
+        return clef_fail(error, CLEF_USAGE,
+                         "--cache-per-key tells nobody apart without an API key; give --api-key, "
+                         "--api-key-file or $CLEF_API_KEY");
+    }
     if (status == CLEF_OK && !settings->has_fake_engine) {
         status = read_cache(texts, &options->session, error);
     }
@@ -269,6 +275,7 @@ clef_status clef_serve_settings_read(clef_serve_texts *texts, clef_server_option
     options->warms_up = settings->warm_up != CLEF_SWITCH_OFF;
     options->has_strict_model = settings->has_strict_model;
     options->has_open_metrics = settings->has_open_metrics;
+    options->has_cache_per_key = settings->has_cache_per_key;
     options->log_path = settings->log;
     options->logs_requests = settings->logs_requests;
     return status;

@@ -3,6 +3,7 @@
 #define CLEF_CLI_SERVE_SETTINGS_H
 
 #include "cli/model_identity.h"
+#include "cli/model_release.h"
 #include "cli/workplace.h"
 #include "server/server.h"
 
@@ -13,6 +14,7 @@ typedef struct clef_serve_texts {
     clef_buffer names;
     clef_buffer keys;
     char revision[CLEF_MODEL_IDENTITY_BYTES];
+    clef_model_release release;
 } clef_serve_texts;
 
 /* The settings that the environment completes: the command line beats it. CLEF_USAGE naming the

@@ -49,6 +49,13 @@ typedef enum clef_bench_precision {
     CLEF_BENCH_MIXED,
 } clef_bench_precision;
 
+/* What the bench asks a server for. */
+typedef enum clef_bench_measure {
+    CLEF_BENCH_MEASURE_ALL,
+    CLEF_BENCH_MEASURE_LATENCY,
+    CLEF_BENCH_MEASURE_THROUGHPUT,
+} clef_bench_measure;
+
 /* One question of the short form, as written; text borrowed from the command line. */
 typedef struct clef_question_argument {
     clef_question_form form;
@@ -122,14 +129,25 @@ typedef struct clef_settings {
     unsigned report;          /* a clef_report_choice */
     bool wants_machine;
 
+    const char *server; /* a URL */
+    const char *request_model;
+    const char *bench_api_key;
+    const char *scenarios;  /* names separated by commas */
+    const char *clients;    /* a list of numbers */
+    unsigned bench_measure; /* a clef_bench_measure */
+    uint32_t pass_request_count;
+    uint32_t timeout_seconds;
+
     const char *host;
     const char *port; /* a number: 0 is a value of its own */
     clef_argument_list api_keys;
     const char *api_key_file;
     bool has_open_metrics;
+    bool has_cache_per_key;
     const char *model_names; /* separated by commas */
     bool has_strict_model;
-    unsigned warm_up; /* a clef_switch_choice */
+    const char *revision; /* a commit */
+    unsigned warm_up;     /* a clef_switch_choice */
     bool has_fake_engine;
     const char *log; /* a file or - */
     bool logs_requests;

@@ -200,6 +200,7 @@ bool clef_record_equals(const clef_record *a, const clef_record *b) {
     const clef_head_task *y = &b->task;
     return a->model == b->model && x->token_count == y->token_count &&
            x->question_count == y->question_count && x->option_total == y->option_total &&
+           clef_digest_equals(&a->cache_salt, &b->cache_salt) &&
            clef_digest_equals(&a->media.media.digest, &b->media.media.digest) &&
            memcmp(x->tokens, y->tokens, x->token_count * sizeof *x->tokens) == 0 &&
            memcmp(x->types, y->types, x->question_count) == 0 &&

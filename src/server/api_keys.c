@@ -1,6 +1,8 @@
 /* A key that was shown is digested and compared with every digest, equal or not. */
 #include "server/api_keys.h"
 
+#include <stdio.h>
+
 static clef_digest digest_of(clef_text key) {
     clef_digest_state state;
     clef_digest_begin(&state, CLEF_DIGEST_KEY);
@@ -26,11 +28,21 @@ clef_status clef_api_keys_add(clef_api_keys *keys, const char *key, clef_error *
     return CLEF_OK;
 }
 
-static bool is_known(const clef_api_keys *keys, clef_text shown) {
+static void name_scope(const clef_digest *digest, char scope[CLEF_API_KEY_SCOPE_BYTES]) {
+    for (size_t i = 0; i < (CLEF_API_KEY_SCOPE_BYTES - 1) / 2; i += 1) {
+        snprintf(scope + 2 * i, 3, "%02x", digest->bytes[i]);
+    }
+}
+
+static bool is_known(const clef_api_keys *keys, clef_text shown,
+                     char scope[CLEF_API_KEY_SCOPE_BYTES]) {
     clef_digest digest = digest_of(shown);
     bool is_equal = false;
     for (size_t i = 0; i < keys->count; i += 1) {
         is_equal |= clef_digest_equals(&digest, &keys->digests[i]);
+    }
+    if (is_equal) {
+        name_scope(&digest, scope);
     }
     return is_equal;
 }
@@ -50,13 +62,15 @@ static clef_text bearer_of(clef_text value) {
     return value;
 }
 
-bool clef_api_keys_allow(const clef_api_keys *keys, const clef_http_head *head) {
+bool clef_api_keys_allow(const clef_api_keys *keys, const clef_http_head *head,
+                         char scope[CLEF_API_KEY_SCOPE_BYTES]) {
+    scope[0] = '\0';
     if (keys->count == 0) {
         return true;
     }
     clef_text bearer = bearer_of(clef_http_head_field(head, "authorization"));
     clef_text plain = clef_http_head_field(head, "x-api-key");
-    bool allows = bearer.length > 0 && is_known(keys, bearer);
-    allows |= plain.length > 0 && is_known(keys, plain);
+    bool allows = bearer.length > 0 && is_known(keys, bearer, scope);
+    allows |= plain.length > 0 && is_known(keys, plain, scope);
     return allows;
 }

@@ -42,6 +42,7 @@ typedef struct clef_call {
     clef_record *record;
     struct clef_passes *passes; /* of calls that take several; or NULL */
     char request_id[CLEF_REQUEST_ID_BYTES + 1];
+    char key_scope[CLEF_API_KEY_SCOPE_BYTES]; /* of the key that it showed; or "" */
     const char *refusal;   /* static: why it was refused, for the metrics; or NULL */
     uint64_t model_ns;     /* what the engine took */
     uint32_t input_tokens; /* 0: none */
@@ -58,6 +59,15 @@ static inline clef_call *clef_call_of_task(clef_encoder_task *task) {
 
 static inline clef_call *clef_call_of(clef_http_exchange *exchange) {
     return exchange->call;
+}
+
+/* How the request of a call is encoded. Borrows from the call. */
+static inline clef_record_options clef_call_record_options(const clef_call *call) {
+    clef_record_options options = call->server->options.record;
+    if (call->server->options.has_cache_per_key && call->key_scope[0] != '\0') {
+        options.cache_scope = call->key_scope;
+    }
+    return options;
 }
 
 bool clef_server_is_stopping(clef_server *server);

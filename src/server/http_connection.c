@@ -314,7 +314,11 @@ static void take_bytes(clef_http_connection *connection, clef_text fresh) {
         memmove(input->bytes, input->bytes + used, input->length - used);
         input->length -= used;
     }
-    if (input->has_failed) {
+    if (input->has_failed && connection->state == CLEF_HTTP_HEAD) {
+        clef_buffer_release(input);
+        connection->scanned = 0;
+        refuse(connection, 503, "out of memory");
+    } else if (input->has_failed) {
         clef_http_connection_close(connection);
     } else if (input->length == 0) {
         clef_buffer_release(input);

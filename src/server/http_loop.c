@@ -354,6 +354,19 @@ static bool may_sleep(clef_http *http, bool *stops, bool *ends) {
     return is_asleep;
 }
 
+/* Nobody is left who could answer: exchanges end with their connections. */
+static void end_connections(clef_http *http) {
+    while (http->connections != NULL) {
+        clef_http_connection *first = http->connections;
+        clef_http_connection_close(first);
+        if (first == http->connections) {
+            clef_http_exchange_finish(first);
+            clef_http_connection_bury(first);
+        }
+    }
+    free_dead(http);
+}
+
 static void *run_loop(void *context) {
     clef_http *http = context;
     struct epoll_event events[EVENTS_PER_TURN];
@@ -367,11 +380,11 @@ static void *run_loop(void *context) {
         http->is_asleep = false;
         pthread_mutex_unlock(&http->lock);
         http->now_ns = clef_clock_ns();
-        if (stops) {
-            begin_stop(http);
-        }
         for (int i = 0; i < count; i += 1) {
             handle_event(http, &events[i]);
+        }
+        if (stops) {
+            begin_stop(http); /* behind the events, some of which may be those of a listener */
         }
         empty_inbox(http);
         if (http->now_ns >= http->next_deadline_ns) {
@@ -380,10 +393,7 @@ static void *run_loop(void *context) {
         }
         free_dead(http);
     }
-    while (http->connections != NULL) {
-        clef_http_connection_close(http->connections);
-    }
-    free_dead(http);
+    end_connections(http);
     return NULL;
 }
 

@@ -54,16 +54,12 @@ static const char *date_text(clef_http *http) {
     return http->date;
 }
 
-/* What is left of a reply when there was no memory for it. */
-static void replace_failed(clef_http_handover *reply) {
-    static const char body[] = "{\"detail\":\"out of memory\"}";
-    clef_buffer_release(&reply->headers);
-    clef_buffer_release(&reply->body);
-    reply->status = 503;
-    clef_buffer_append_string(&reply->headers, "content-type: application/json\r\n"
-                                               "retry-after: 1\r\nretry-after-ms: 1000\r\n");
-    clef_buffer_append_string(&reply->body, body);
-}
+/* What is left of a reply when there was no memory for it: nothing of it needs any. */
+static const char LAST_HEAD[] = "HTTP/1.1 503 Service Unavailable\r\n"
+                                "content-type: application/json\r\n"
+                                "retry-after: 1\r\nretry-after-ms: 1000\r\n"
+                                "content-length: 26\r\nconnection: close\r\n\r\n";
+static const char LAST_BODY[] = "{\"detail\":\"out of memory\"}";
 
 static void append_head(clef_http_connection *connection, const clef_http_handover *reply,
                         clef_buffer *out) {
@@ -224,13 +220,23 @@ static void release_handover(clef_http_handover *taken) {
     clef_buffer_release(&taken->body);
 }
 
+static bool is_head_request(const clef_http_connection *connection) {
+    return clef_text_equals(connection->head.method, CLEF_TEXT("HEAD"));
+}
+
+static void send_last_resort(clef_http_connection *connection) {
+    clef_text body = {LAST_BODY, is_head_request(connection) ? 0 : sizeof LAST_BODY - 1};
+    connection->closes = true;
+    connection->exchange.status = 503;
+    connection->exchange.reply_bytes = sizeof LAST_BODY - 1;
+    send_now(connection, (clef_text){LAST_HEAD, sizeof LAST_HEAD - 1}, body);
+}
+
 static void send_reply(clef_http_connection *connection, clef_http_handover *reply, bool is_first) {
     clef_http *http = connection->http;
     clef_buffer *head = &http->scratch;
     clef_buffer_clear(head);
-    if (!reply->is_stream && (reply->headers.has_failed || reply->body.has_failed)) {
-        replace_failed(reply);
-    }
+    bool has_failed = reply->headers.has_failed || reply->body.has_failed;
     connection->exchange.status = is_first ? reply->status : connection->exchange.status;
     connection->closes = connection->closes || http->has_stopped ||
                          (reply->is_stream && connection->head.is_version_1_0);
@@ -240,13 +246,17 @@ static void send_reply(clef_http_connection *connection, clef_http_handover *rep
     clef_text body = {"", 0};
     if (reply->is_stream) {
         append_pieces(connection, reply, head);
-    } else if (!clef_text_equals(connection->head.method, CLEF_TEXT("HEAD")) &&
-               reply->body.length > 0) {
+    } else if (!is_head_request(connection) && reply->body.length > 0) {
         body = clef_buffer_text(&reply->body);
     }
     connection->exchange.reply_bytes += reply->body.length;
     connection->is_streaming = reply->is_stream && !reply->has_ended;
-    if (head->has_failed) {
+    if (!connection->is_streaming) {
+        connection->state = CLEF_HTTP_WRITING; /* nothing more is owed by the application */
+    }
+    if ((has_failed || head->has_failed) && !reply->is_stream) {
+        send_last_resort(connection);
+    } else if (head->has_failed) {
         clef_http_connection_close(connection);
     } else {
         send_now(connection, clef_buffer_text(head), body);

@@ -31,6 +31,15 @@ static void write_field(clef_buffer *out, const char *name, const char *value) {
     clef_json_write_any_string(out, clef_text_of(value == NULL ? "" : value));
 }
 
+/* A text, or null where there is none. */
+static void write_known(clef_buffer *out, const char *name, const char *value) {
+    if (value != NULL && value[0] != '\0') {
+        write_field(out, name, value);
+    } else {
+        clef_buffer_append_format(out, ",\"%s\":null", name);
+    }
+}
+
 static uint32_t either(uint32_t said, uint32_t otherwise) {
     return said != 0 ? said : otherwise;
 }
@@ -55,6 +64,17 @@ static void write_limits(const card_writer *writer) {
     }
 }
 
+static void write_cache(const card_writer *writer) {
+    const clef_session_statistics *session = &writer->report.session;
+    clef_buffer_append_format(writer->out,
+                              ",\"prefix_cache\":{\"entries\":%" PRIu64 ",\"bytes\":%" PRIu64
+                              ",\"capacity_bytes\":%" PRIu64 ",\"hits\":%" PRIu64
+                              ",\"misses\":%" PRIu64 "}",
+                              session->prefix_cache_entries, session->prefix_cache_bytes,
+                              writer->call->server->options.session.prefix_cache_bytes,
+                              session->prefix_cache_hits, session->prefix_cache_misses);
+}
+
 static void write_card(const card_writer *writer, const char *name) {
     const clef_server *server = writer->call->server;
     clef_buffer *out = writer->out;
@@ -64,6 +84,8 @@ static void write_card(const card_writer *writer, const char *name) {
     write_field(out, "release_date", writer->day);
     clef_buffer_append_string(out, ",\"weights\":{\"name\":");
     clef_json_write_any_string(out, clef_text_of(server->options.model_label));
+    write_known(out, "repo", server->options.model_repository);
+    write_known(out, "revision", server->options.model_commit);
     write_field(out, "digest", server->options.model_revision);
     clef_buffer_append_byte(out, '}');
     write_field(out, "backend", "cpu");
@@ -71,6 +93,7 @@ static void write_card(const card_writer *writer, const char *name) {
     write_field(out, "cpu_level", server->cpu_level);
     write_field(out, "precision", writer->facts.precision);
     write_limits(writer);
+    write_cache(writer);
     clef_buffer_append_format(out,
                               ",\"remote_images\":false,\"requests\":%" PRIu64 ",\"queued\":%zu"
                               ",\"uptime_s\":%" PRIu64 "}",

@@ -137,7 +137,7 @@ static void set_outer_place(const clef_passes *passes, clef_error *error) {
 
 static clef_status encode_pass(clef_call *call, size_t index, clef_error *error) {
     clef_passes *passes = call->passes;
-    clef_record_options options = call->server->options.record;
+    clef_record_options options = clef_call_record_options(call);
     passes->kind->choose(passes, index, &options);
     clef_status status = clef_record_encode(call->server->model, passes->request.bytes,
                                             passes->request.length, &options, &call->record, error);

@@ -134,7 +134,8 @@ void clef_routes_check(clef_call *call) {
     call->is_generation = call->route != NULL && call->route->is_generation;
     if (clef_text_equals(head->method, CLEF_TEXT("OPTIONS"))) {
         answer_preflight(call);
-    } else if (is_guarded(call) && !clef_api_keys_allow(&call->server->keys, head)) {
+    } else if (is_guarded(call) &&
+               !clef_api_keys_allow(&call->server->keys, head, call->key_scope)) {
         clef_call_refuse(call, 401, "unauthorized",
                          "missing or invalid API key; send Authorization: Bearer <CLEF_API_KEY>");
     } else if (call->route == NULL) {

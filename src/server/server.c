@@ -249,11 +249,13 @@ void clef_server_close(clef_server *server) {
     if (server == NULL) {
         return;
     }
-    /* Each of the two hands work to the other: first the threads end, then what they share. */
+    /* Each hands work to the others: first the threads end, that of the connections last, so that
+     * everything owed is answered; then goes what they share. */
     clef_encoders_stop(server->encoders);
-    clef_worker_close(server->worker);
-    clef_encoders_close(server->encoders);
+    clef_worker_end(server->worker);
     clef_http_close(server->http);
+    clef_encoders_close(server->encoders);
+    clef_worker_close(server->worker);
     clef_access_log_close(&server->log);
     if (server->has_lock) {
         pthread_mutex_destroy(&server->lock);

@@ -24,13 +24,15 @@ typedef struct clef_server_options {
     const char *model_revision;                     /* behind it */
     const char *model_names[CLEF_MODEL_NAME_LIMIT]; /* names that are listed */
     size_t model_name_count;
-    int64_t model_seconds; /* when the model was released, since 1970 */
-    bool has_strict_model; /* names that are not listed are not found */
+    int64_t model_seconds;                       /* when the model was released, since 1970 */
+    const char *model_repository, *model_commit; /* where it comes from; NULL or "": unknown */
+    bool has_strict_model;                       /* names that are not listed are not found */
     const char *api_keys[CLEF_API_KEY_LIMIT];
     size_t api_key_count; /* 0: no key is asked for */
     bool has_open_metrics;
-    const char *log_path; /* NULL: no log; "-": standard error */
-    bool logs_requests;   /* the log holds the bodies of requests */
+    bool has_cache_per_key; /* requests with different keys share neither states nor computations */
+    const char *log_path;   /* NULL: no log; "-": standard error */
+    bool logs_requests;     /* the log holds the bodies of requests */
     /* Called once, from any thread, when the server is ready (CLEF_OK) or cannot be. */
     void (*started)(void *context, clef_status status, const clef_error *error);
     void *context;

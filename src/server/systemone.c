@@ -67,9 +67,9 @@ static void encode(clef_encoder_task *task) {
     clef_server *server = call->server;
     clef_error error = {0};
     clef_buffer *body = &call->exchange->body;
-    clef_status status =
-        clef_record_encode(server->model, body->bytes == NULL ? "" : body->bytes, body->length,
-                           &server->options.record, &call->record, &error);
+    clef_record_options options = clef_call_record_options(call);
+    clef_status status = clef_record_encode(server->model, body->bytes == NULL ? "" : body->bytes,
+                                            body->length, &options, &call->record, &error);
     if (status != CLEF_OK) {
         clef_systemone_add_hint(body, &error);
     }

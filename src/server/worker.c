@@ -20,6 +20,7 @@ struct clef_worker {
     clef_worker_options options;
     clef_model *model;
     pthread_t thread;
+    bool has_ended; /* the thread; whoever closes the worker */
     /* the thread's own */
     clef_session *session;
     clef_job *waiting, *last_waiting;
@@ -290,7 +291,9 @@ static clef_status compute_warm_record(clef_worker *worker, clef_record *record,
     return status == CLEF_OK ? warm.status : status;
 }
 
-/* A request of our own. Encoding it also tells whether the limits of records can be honoured. */
+/* A request of our own; its state passes over the fixed text that stands before every state, which
+ * is kept on the way. Limits so tight that the request does not fit leave that text alone. Encoding
+ * also tells whether the limits of records can be honoured. */
 static clef_status warm_up(clef_worker *worker, clef_error *error) {
     static const char body[] =
         "{\"model\":\"clef\",\"state\":\"The service answers.\",\"questions\":"
@@ -299,12 +302,13 @@ static clef_status warm_up(clef_worker *worker, clef_error *error) {
     clef_record *record = NULL;
     clef_status status = clef_record_encode(worker->model, body, sizeof body - 1,
                                             &worker->options.record, &record, error);
-    if (status == CLEF_OVER_LIMIT) {
-        return CLEF_OK; /* limits so tight that this does not fit */
-    }
-    if (status == CLEF_OK && worker->options.warms_up) {
+    bool is_refused = status == CLEF_OVER_LIMIT;
+    if (worker->options.warms_up && (status == CLEF_OK || is_refused)) {
         set_phase(worker, CLEF_WORKER_WARMING);
-        status = compute_warm_record(worker, record, error);
+        status = is_refused ? clef_session_warm(worker->session, error)
+                            : compute_warm_record(worker, record, error);
+    } else if (is_refused) {
+        status = CLEF_OK;
     }
     clef_record_close(record);
     return status;
@@ -347,12 +351,12 @@ static void *run_worker(void *context) {
     clef_worker *worker = context;
     clef_error error = {0};
     clef_status status = begin(worker, &error);
-    set_phase(worker, status == CLEF_OK ? CLEF_WORKER_READY : CLEF_WORKER_FAILED);
-    worker->options.started(worker->options.context, status, &error);
     if (status == CLEF_OK) {
         publish(worker);
-        while (run_turn(worker)) {
-        }
+    }
+    set_phase(worker, status == CLEF_OK ? CLEF_WORKER_READY : CLEF_WORKER_FAILED);
+    worker->options.started(worker->options.context, status, &error);
+    while (status == CLEF_OK && run_turn(worker)) {
     }
     /* What was pushed before the queue stopped, or while no session came to be. */
     clef_job_queue_stop(&worker->queue);
@@ -389,12 +393,20 @@ void clef_worker_stop(clef_worker *worker) {
     clef_job_queue_stop(&worker->queue);
 }
 
-void clef_worker_close(clef_worker *worker) {
-    if (worker == NULL) {
+void clef_worker_end(clef_worker *worker) {
+    if (worker == NULL || worker->has_ended) {
         return;
     }
     clef_worker_stop(worker);
     pthread_join(worker->thread, NULL);
+    worker->has_ended = true;
+}
+
+void clef_worker_close(clef_worker *worker) {
+    if (worker == NULL) {
+        return;
+    }
+    clef_worker_end(worker);
     clef_session_close(worker->session);
     clef_job_queue_release(&worker->queue);
     clef_release(worker);

@@ -36,7 +36,10 @@ typedef struct clef_worker_report {
 /* Starts the thread; the session is made there. CLEF_OUT_OF_MEMORY. */
 clef_status clef_worker_create(clef_model *model, const clef_worker_options *options,
                                clef_worker **worker, clef_error *error);
-/* Cancels what is left, and ends the thread. NULL is fine. */
+/* Ends the thread; what is left is cancelled. Other threads may still ask and submit, in vain,
+ * until the worker is closed. NULL is fine. */
+void clef_worker_end(clef_worker *worker);
+/* Ends the thread, and releases everything. NULL is fine. */
 void clef_worker_close(clef_worker *worker);
 
 /* Any thread. The job must live until its callback. CLEF_BUSY. */

@@ -62,6 +62,7 @@ static void check_answer(const bench *b, size_t record, clef_answer *answer, con
 
 /* ---- warm answers ---- */
 
+/* Fault E03: the head reads what is restored, for two questions about each state. */
 static void check_one_by_one(const bench *b, clef_session *session) {
     for (size_t i = 0; i < RECORDS; i++) {
         clef_answer *answer = decide(session, b->records[i]);
@@ -124,7 +125,7 @@ static void warm_is_cold_in_int8(void **state) {
 
 /* ---- drops at every moment ---- */
 
-/* Under every small budget, and with one entry more dropped after every step. */
+/* Fault E02: under every small budget, and with one entry more dropped after every step. */
 static void drops_do_not_matter(void **state) {
     (void)state;
     bench b = open_bench(open_model_with(random_model(), 1, NULL));
@@ -163,7 +164,8 @@ static void drops_do_not_matter(void **state) {
 
 /* ---- edges ---- */
 
-/* A state that ends anywhere around a grid point, then the same with much more behind it. */
+/* Fault E01: a state that ends anywhere around a grid point, then the same with much more behind
+ * it. */
 static void grown_states_at_every_edge(void **state) {
     (void)state;
     clef_model *model = open_model_with(random_model(), 1, NULL);
@@ -188,7 +190,8 @@ static void grown_states_at_every_edge(void **state) {
     clef_model_close(model);
 }
 
-/* The same request again and again; another first word gives nothing but the fixed text. */
+/* Fault E05: the same request again and again; another first word gives nothing but the fixed text.
+ */
 static void full_hits_and_none(void **state) {
     (void)state;
     clef_model *model = open_model_with(random_model(), 1, NULL);
@@ -282,7 +285,7 @@ static void records_wait_for_a_coming_state(void **state) {
     clef_model_close(model);
 }
 
-/* Twenty turns of a conversation: what is computed grows with what is new. */
+/* Fault E07: twenty turns of a conversation: what is computed grows with what is new. */
 static void conversations_cost_what_is_new(void **state) {
     (void)state;
     clef_model *model = open_model_with(random_model(), 1, NULL);

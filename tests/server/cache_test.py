@@ -10,7 +10,7 @@ import unittest
 from pathlib import Path
 from typing import Any
 
-from service import BASE, PROGRAM, Service, clean_environment
+from service import BASE, PROGRAM, TINY, Service, clean_environment
 
 STATE = "The order was delayed and the customer waits. " * 40
 REQUEST: dict[str, Any] = {**BASE, "state": STATE}
@@ -24,7 +24,36 @@ def cached(reply: Any) -> int:
     return int(reply.headers["x-clef-cached-tokens"])
 
 
+def make_wordless_model(folder: Path) -> Path:
+    """clef-tiny with a token for each byte of text: its fixed text has more than the 64 tokens of a kept state, while it has
+    35 or 36 with the vocabularies of real models."""
+    for path in TINY.iterdir():
+        (folder / path.name).symlink_to(path)
+    tokenizer = json.loads((TINY / "tokenizer.json").read_text(encoding="utf-8"))
+    tokenizer["model"]["merges"] = []
+    (folder / "tokenizer.json").unlink()
+    (folder / "tokenizer.json").write_text(json.dumps(tokenizer), encoding="utf-8")
+    return folder
+
+
 class Cache(unittest.TestCase):
+    def test_the_fixed_text_is_there_from_the_start(self) -> None:
+        """Whether the warm-up request fits into the limits, or the fixed text is all that is computed."""
+        with tempfile.TemporaryDirectory() as folder:
+            model = make_wordless_model(Path(folder))
+            with Service("--model", model, fake=False) as service:
+                self.assertGreaterEqual(service.metric("clef_prefix_cache_entries"), 1)
+                reply = service.decide({"model": "", "state": "x", "questions": {"q": {"type": "noul"}}})
+                self.assertEqual(cached(reply), 128)
+            with Service("--model", model, "--max-schema-tokens", "300", fake=False) as service:
+                self.assertEqual(service.metric("clef_prefix_cache_entries"), 1)
+            with Service("--model", model, "--warmup", "off", fake=False) as service:
+                self.assertEqual(service.metric("clef_prefix_cache_entries"), 0)
+
+    def test_the_fixed_text_of_a_real_vocabulary_is_too_short_to_keep(self) -> None:
+        with Service(fake=False) as service:
+            self.assertEqual(cached(service.decide({**BASE, "state": "Unlike what the server asks itself."})), 0)
+
     def test_the_same_state_again(self) -> None:
         with Service("--round", "none", fake=False) as service:
             cold, warm = service.decide(REQUEST), service.decide(REQUEST)
@@ -48,6 +77,30 @@ class Cache(unittest.TestCase):
             with Service(*options, fake=False, **variables) as service:
                 self.assertEqual([cached(service.decide(REQUEST)) for _ in range(2)], [0, 0])
                 self.assertEqual(service.metric("clef_prefix_cache_entries"), 0)
+
+    def test_keys_keep_apart_what_they_asked(self) -> None:
+        """Fault E09: with --cache-per-key alone, also when equal requests are there at the same time, and after a restart."""
+        one, two = {"X-API-Key": "one"}, {"Authorization": "bearer two"}
+        keys = ("--api-key", "one", "--api-key", "two")
+        with Service(*keys, fake=False) as service:
+            self.assertEqual([cached(service.decide(REQUEST, key)) > 0 for key in (one, two, one)], [False, True, True])
+        with tempfile.TemporaryDirectory() as folder:
+            options = (*keys, "--cache-per-key", "--prefix-cache-dir", folder)
+            with Service(*options, fake=False) as service:
+                replies = [service.decide(REQUEST, key) for key in (one, two, one, two)]
+                self.assertEqual([cached(reply) > 0 for reply in replies], [False, False, True, True])
+                self.assertEqual({reply.body[:reply.body.index(b'"latency_ms"')] for reply in replies},
+                                 {replies[0].body[:replies[0].body.index(b'"latency_ms"')]})
+                separate = [service.request("POST", "/v1/systemone/separate", {**REQUEST, "state": STATE + "!"}, key)
+                            for key in (one, two)]
+                self.assertEqual(cached(separate[0]), cached(separate[1]))
+            with Service(*options, "--api-key", "three", fake=False) as service:
+                self.assertEqual([cached(service.decide(REQUEST, key)) > 0 for key in (one, {"X-API-Key": "three"}, two)],
+                                 [True, False, True])
+        done = subprocess.run([PROGRAM, "serve", "--port", "0", "--cache-per-key"], timeout=60, capture_output=True,
+                              stdin=subprocess.DEVNULL, env=clean_environment())
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn("--cache-per-key", done.stderr.decode())
 
     def test_a_restart_and_damage(self) -> None:
         with tempfile.TemporaryDirectory() as folder:

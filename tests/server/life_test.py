@@ -158,6 +158,27 @@ class Signals(unittest.TestCase):
                 self.assertEqual(service.process.wait(timeout=60), 128 + number)
                 service.stop()
 
+    def test_connections_that_come_while_it_stops(self) -> None:
+        for _ in range(20):
+            service = Service()
+            ended = threading.Event()
+
+            def connect(service: Service = service, ended: threading.Event = ended) -> None:
+                while not ended.is_set():
+                    try:
+                        service.connect().close()
+                    except OSError:
+                        pass
+            threads = [threading.Thread(target=connect) for _ in range(3)]
+            for thread in threads:
+                thread.start()
+            time.sleep(0.02)
+            status = service.stop()
+            ended.set()
+            for thread in threads:
+                thread.join()
+            self.assertEqual(status, 0, service.notes)
+
     def test_pipe_and_hangup_do_not_end_it(self) -> None:
         with Service() as service:
             for number in (signal.SIGPIPE, signal.SIGHUP, signal.SIGHUP):

@@ -4,11 +4,15 @@
 from __future__ import annotations
 
 import datetime
+import json
 import re
+import subprocess
+import tempfile
 import unittest
+from pathlib import Path
 from typing import Any, Iterator
 
-from service import BASE, ROOT, TINY, Service, ServiceCase
+from service import BASE, PROGRAM, ROOT, TINY, Service, ServiceCase, clean_environment
 
 
 def described_routes() -> dict[str, set[str]]:
@@ -47,11 +51,68 @@ class Models(ServiceCase):
             self.assertEqual((card["max_questions"], card["max_tokens"], card["max_state_tokens"]), (3, 12000, 12000))
             self.assertIs(card["truncate_states"], True)
             self.assertEqual(reply.headers["x-clef-model"], "{name}@{digest}".format(**card["weights"]))
+            self.assertEqual(list(card["weights"]), ["name", "repo", "revision", "digest"])
             self.assertRegex(card["cpu_level"], "^[a-z0-9]+$")
         entries = reply.json()["data"]
         self.assertEqual([entry["id"] for entry in entries], [card["name"] for card in cards])
         self.assertEqual({entry["created"] for entry in entries}, {int(changed.timestamp())})
         self.assertEqual(self.service.request("GET", "/models").json()["data"], entries)
+
+    def test_kept_states_are_counted(self) -> None:
+        with Service("--prefix-cache-bytes", "50000000", fake=False) as service:
+            def numbers() -> dict[str, int]:
+                return service.request("GET", "/models").json()["models"][0]["prefix_cache"]
+            before = numbers()
+            self.assertEqual(list(before), ["entries", "bytes", "capacity_bytes", "hits", "misses"])
+            self.assertEqual(before["capacity_bytes"], 50000000)
+            for _ in range(2):
+                service.decide({**BASE, "state": "The order was delayed and the customer waits. " * 40})
+            self.assertTrue(service.metric_becomes("clef_prefix_cache_hits_total", before["hits"] + 1))
+            after = numbers()
+            self.assertEqual(after["misses"], before["misses"] + 1)
+            self.assertGreater(after["entries"], before["entries"])
+            self.assertGreater(after["bytes"], before["bytes"])
+            self.assertLessEqual(after["bytes"], after["capacity_bytes"])
+            for name, value in after.items():
+                if name != "capacity_bytes":
+                    self.assertEqual(service.metric(f"clef_prefix_cache_{name}" + "_total" * (name in ("hits", "misses"))), value)
+        with Service("--prefix-cache-bytes", "0", fake=False) as service:
+            card = service.request("GET", "/models").json()["models"][0]
+            self.assertEqual(set(card["prefix_cache"].values()), {0})
+
+    def test_a_manifest_says_whence_and_when(self) -> None:
+        """Its names are those of a download; other JSON files beside it are none."""
+        commit = "171287b2571042abec9e7b99752aee58216b0ed0"
+        manifest = {"generator": "x", "created": "2026-11-15T02:31:07Z", "repo": "Cloudflare/clef", "revision": commit,
+                    "files": []}
+        other = {"created_at": "2026-11-15 02:31 UTC", "name": "Cloudflare/clef", "upstream": {"commit": commit}, "files": []}
+        for name, text, is_one in (("manifest.json", json.dumps(manifest), True), ("clef.json", json.dumps(other), True),
+                                   ("mine.json", json.dumps(manifest), True), ("other.json", json.dumps(manifest), False),
+                                   ("manifest.json", "{", False), ("manifest.json", '{"created":"2026-11-15"}', False),
+                                   ("manifest.json", '{"created":"15.11.2026","files":[]}', False)):
+            with tempfile.TemporaryDirectory() as folder:
+                model = Path(folder) / "mine"
+                model.mkdir()
+                for path in TINY.iterdir():
+                    (model / path.name).symlink_to(path)
+                (model / name).write_text(text, encoding="utf-8")
+                with Service("--model", model) as service:
+                    reply = service.request("GET", "/models").json()
+                weights = reply["models"][0]["weights"]
+                found = (reply["models"][0]["release_date"], weights["repo"], weights["revision"])
+                self.assertEqual(found == ("2026-11-15", "Cloudflare/clef", commit), is_one, (name, found))
+                if not is_one:
+                    self.assertEqual(found[1:], (None, None))
+                if name == "mine.json":
+                    self.assertEqual(reply["data"][0]["created"], 1794709867)
+                    with Service("--model", model, "--revision", commit):
+                        pass
+                    done = subprocess.run([PROGRAM, "serve", "--port", "0", "--model", model], stdin=subprocess.DEVNULL,
+                                          capture_output=True, text=True, env=clean_environment(CLEF_REVISION="main"))
+                    self.assertEqual(done.returncode, 5, done.stderr)
+                    self.assertIn(f"holds revision {commit}, not main", done.stderr)
+        with Service("--revision", commit) as service:
+            service.wait_note("has no manifest")
 
     def test_the_limits_are_those_that_hold(self) -> None:
         card = self.service.request("GET", "/models").json()["models"][0]

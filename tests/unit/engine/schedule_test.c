@@ -139,6 +139,24 @@ static void short_records_are_not_kept_waiting(void **state) {
     }
 }
 
+/* A record that fits into three quarters of a step ends in the first step after it came, however
+ * long the one before it is; that one moves on by a quarter at least. */
+static void a_short_record_ends_in_one_step(void **state) {
+    (void)state;
+    for (size_t budget = 256; budget <= 1024; budget += CLEF_GRID) {
+        size_t most = budget - budget / 4;
+        for (size_t brief = 1; brief <= most; brief++) {
+            for (size_t length = most + 1; length < 20000; length += 977) {
+                size_t remaining[3] = {length, brief, 300};
+                size_t counts[3];
+                share(remaining, 3, budget, 32, counts);
+                assert_int_equal(counts[1], brief);
+                assert_true(counts[0] + CLEF_GRID > budget / 4);
+            }
+        }
+    }
+}
+
 /* A queue of any records is worked off, and each step completes what the rules let it. */
 static void every_record_ends(void **state) {
     (void)state;
@@ -178,6 +196,7 @@ int main(void) {
         cmocka_unit_test(rows_are_not_wasted),
         cmocka_unit_test(one_record_takes_what_it_needs),
         cmocka_unit_test(short_records_are_not_kept_waiting),
+        cmocka_unit_test(a_short_record_ends_in_one_step),
         cmocka_unit_test(every_record_ends),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

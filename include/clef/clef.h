@@ -218,6 +218,9 @@ typedef struct clef_session_options {
      * prefix_cache_bytes. One session at a time may use a directory. */
     const char *prefix_cache_directory;
     uint64_t prefix_cache_directory_bytes; /* 0: four times prefix_cache_bytes */
+    /* What the vision tower made of pictures and videos, kept for records that show the same ones
+     * under other texts. Answers are equal to the bit with and without. */
+    uint64_t feature_cache_bytes; /* memory for it; 0: nothing is kept */
 } clef_session_options;
 
 /* Takes all memory that a step needs. CLEF_USAGE when the model has no head or was opened as
@@ -272,6 +275,10 @@ typedef struct clef_session_statistics {
         prefix_cache_misses; /* records that began with a kept state, or not */
     uint64_t prefix_cache_evictions;
     uint64_t prefix_cache_directory_bytes;
+    uint64_t feature_cache_entries; /* pictures and videos */
+    uint64_t feature_cache_bytes;
+    uint64_t feature_cache_hits, feature_cache_misses; /* kept, or computed by the vision tower */
+    uint64_t feature_cache_evictions;
 } clef_session_statistics;
 
 CLEF_API void clef_session_describe(const clef_session *session,

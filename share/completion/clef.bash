@@ -52,6 +52,7 @@ _clef() {
     serve:--prefix-cache-bytes) return ;;
     serve:--prefix-cache-entries) return ;;
     serve:--prefix-cache-dir) return ;;
+    serve:--feature-cache-bytes) return ;;
     serve:--max-body-bytes) return ;;
     serve:--max-connections) return ;;
     serve:--max-queue) return ;;
@@ -103,7 +104,7 @@ _clef() {
     esac
     case $command in
     ask) options="--state --noul --choice --score --image --video --batch --cache-mib --no-cache --output --timings --round --confidence --model --precision --threads --cpu-level --max-tokens --max-state-tokens --max-schema-tokens --max-questions --max-options --max-levels --truncate --control-tokens --json --help " files=1 ;;
-    serve) options="--host --port --api-key --api-key-file --open-metrics --model-names --strict-model --warmup --fake-engine --log --log-requests --round --confidence --model --precision --threads --cpu-level --max-tokens --max-state-tokens --max-schema-tokens --max-questions --max-options --max-levels --truncate --control-tokens --prefix-cache-bytes --prefix-cache-entries --prefix-cache-dir --max-body-bytes --max-connections --max-queue --queue-timeout --header-timeout --body-timeout --idle-timeout --drain-timeout --json --help " files=0 ;;
+    serve) options="--host --port --api-key --api-key-file --open-metrics --model-names --strict-model --warmup --fake-engine --log --log-requests --round --confidence --model --precision --threads --cpu-level --max-tokens --max-state-tokens --max-schema-tokens --max-questions --max-options --max-levels --truncate --control-tokens --prefix-cache-bytes --prefix-cache-entries --prefix-cache-dir --feature-cache-bytes --max-body-bytes --max-connections --max-queue --queue-timeout --header-timeout --body-timeout --idle-timeout --drain-timeout --json --help " files=0 ;;
     encode) options="--state --noul --choice --score --image --video --batch --model --precision --threads --cpu-level --max-tokens --max-state-tokens --max-schema-tokens --max-questions --max-options --max-levels --truncate --control-tokens --json --help " files=1 ;;
     info) options="--model --precision --threads --cpu-level --max-tokens --output --json --help " files=0 ;;
     quantize) options="--output -o --recipe --calibrate --group --force --threads --json --help " files=1 ;;

@@ -29,7 +29,7 @@ _clef() {
             '--video[A video that belongs to the state\: a folder of pictures of one size, its frames in the order of their names, 24 a second]:DIR:_files -/' \
             '--batch[Read one JSON request a line and write one line for each, in order; blank lines are skipped]' \
             '--cache-mib[Memory in MiB for the states of lines already answered, so that lines that begin with the same state take less time; an eighth of the free memory by default]:N: ' \
-            '--no-cache[Keep no states\: compute every line from its beginning]' \
+            '--no-cache[Keep no states and no pictures\: compute every line from its beginning]' \
             '--output[auto, the default, is a table on a terminal and JSON elsewhere]:value:(auto table json raw)' \
             '--timings[Say how long the answer took\: latency_ms in JSON, a line on standard error beside a table]' \
             '--round[Decimal places of the probabilities in JSON; 4 by default]:value:(4 none)' \
@@ -79,6 +79,7 @@ _clef() {
             '--prefix-cache-bytes[Memory for states of requests that may come again or go on; 0\: none are kept; a quarter of the free memory by default]:N: ' \
             '--prefix-cache-entries[How many of them at most; 0\: none are kept; as many as fit by default]:N: ' \
             '--prefix-cache-dir[Existing directory that keeps states over restarts too; one server at a time]:DIR: ' \
+            '--feature-cache-bytes[Memory for pictures and videos as the vision tower sees them, so that the same ones under another text take less time; 0\: none are kept; a sixteenth of the free memory by default]:N: ' \
             '--max-body-bytes[Bytes of a request body; 67108864 by default]:N: ' \
             '--max-connections[Connections at once, more have to wait; 512 by default]:N: ' \
             '--max-queue[Requests that wait or run, more are refused with status 503; 256 by default]:N: ' \

@@ -293,10 +293,14 @@ static uint64_t choose_cache(const clef_settings *settings) {
     return clef_system_memory_share(CACHE_SHARE);
 }
 
-/* States are kept for lines to come. */
+#define FEATURE_SHARE 4 /* of that memory, beside it, for pictures */
+
+/* States and pictures are kept for lines to come. */
 static clef_status create_session(const clef_settings *settings, ask_batch *batch,
                                   clef_error *error) {
-    const clef_session_options options = {.prefix_cache_bytes = choose_cache(settings)};
+    uint64_t bytes = choose_cache(settings);
+    const clef_session_options options = {.prefix_cache_bytes = bytes,
+                                          .feature_cache_bytes = bytes / FEATURE_SHARE};
     return clef_session_create(batch->workplace->model, &options, &batch->session, error);
 }
 

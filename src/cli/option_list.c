@@ -170,12 +170,13 @@ static const clef_option_row cache_rows[] = {
      .minimum = 1,
      .maximum = 1 << 24,
      .help = "Memory in MiB for the states of lines already answered, so that lines that begin "
-             "with the same state take less time; an eighth of the free memory by default. "
-             "Answers are the same with any amount."},
+             "with the same state take less time; an eighth of the free memory by default. A "
+             "quarter as much beside it is for pictures already seen. Answers are the same with "
+             "any amount."},
     {.name = "no-cache",
      .kind = CLEF_OPTION_FLAG,
      FIELD(has_no_cache),
-     .help = "Keep no states: compute every line from its beginning."},
+     .help = "Keep no states and no pictures: compute every line from its beginning."},
 };
 const clef_option_group clef_options_cache = GROUP("Kept states, with --batch", cache_rows);
 

@@ -134,6 +134,13 @@ static const clef_option_row serve_cache_rows[] = {
      .kind = CLEF_OPTION_TEXT,
      FIELD(prefix_cache_directory),
      .help = "Existing directory that keeps states over restarts too; one server at a time."},
+    {.name = "feature-cache-bytes",
+     .value = "N",
+     .kind = CLEF_OPTION_TEXT,
+     FIELD(feature_cache_bytes),
+     .help = "Memory for pictures and videos as the vision tower sees them, so that the same ones "
+             "under another text take less time; 0: none are kept; a sixteenth of the free memory "
+             "by default."},
 };
 const clef_option_group clef_options_serve_cache = GROUP("Kept states", serve_cache_rows);
 

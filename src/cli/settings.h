@@ -101,6 +101,7 @@ typedef struct clef_settings {
     uint32_t cache_mebibytes;
     const char *prefix_cache_bytes, *prefix_cache_entries; /* numbers; NULL: not said */
     const char *prefix_cache_directory;
+    const char *feature_cache_bytes; /* a number; NULL: not said */
     bool has_no_cache;
     bool has_json_errors;
     bool wants_help;

@@ -73,7 +73,7 @@ static clef_status check_count(const char *list, size_t count, const char *what,
 /* ---- items ---------------------------------------------------------------------------------- */
 
 static clef_status read_picture(const clef_json *value, const clef_image_options *options,
-                                clef_medium *item, clef_digest *digest, clef_error *error) {
+                                clef_medium *item, clef_error *error) {
     clef_text bytes;
     clef_image image = {0};
     clef_status status = take_bytes(value, &bytes, error);
@@ -92,7 +92,7 @@ static clef_status read_picture(const clef_json *value, const clef_image_options
     item->frames[0] = image.picture;
     item->frame_count = 1;
     item->grid = image.grid;
-    *digest = image.digest;
+    item->digest = image.digest;
     return CLEF_OK;
 }
 
@@ -112,7 +112,7 @@ static clef_status keep_video(clef_video *video, clef_medium *item, clef_error *
 }
 
 static clef_status read_frames(clef_frame_list *list, const clef_video_options *options,
-                               clef_medium *item, clef_digest *digest, clef_error *error) {
+                               clef_medium *item, clef_error *error) {
     clef_frame_source source;
     clef_video video = {0};
     clef_status status = clef_frame_list_open(list, &source, error);
@@ -120,7 +120,7 @@ static clef_status read_frames(clef_frame_list *list, const clef_video_options *
         status = clef_video_read(&source, options, CLEF_RESIZE_TORCH, &video, error);
     }
     if (status == CLEF_OK) {
-        *digest = video.digest;
+        item->digest = video.digest;
         status = keep_video(&video, item, error);
         clef_video_release(&video);
     }
@@ -129,8 +129,7 @@ static clef_status read_frames(clef_frame_list *list, const clef_video_options *
 
 /* *fault: the frame that a failure is about, or SIZE_MAX. */
 static clef_status read_video(const clef_json *value, const clef_video_options *options,
-                              clef_medium *item, clef_digest *digest, size_t *fault,
-                              clef_error *error) {
+                              clef_medium *item, size_t *fault, clef_error *error) {
     *fault = SIZE_MAX;
     if (value->type != CLEF_JSON_ARRAY) {
         return clef_fail_media(error, CLEF_BAD_REQUEST, "expected a list of frames");
@@ -148,7 +147,7 @@ static clef_status read_video(const clef_json *value, const clef_video_options *
     }
     if (status == CLEF_OK) {
         clef_frame_list list = {.frames = frames, .frame_count = (uint32_t)count};
-        status = read_frames(&list, options, item, digest, error);
+        status = read_frames(&list, options, item, error);
         *fault = list.fault < count ? list.fault : SIZE_MAX;
     }
     for (size_t i = 0; i < count; i++) {
@@ -164,10 +163,10 @@ static size_t count_items(const clef_json *list) {
     return list == NULL ? 0 : list->count;
 }
 
-static void add_item(clef_digest_state *state, const clef_medium *item, const clef_digest *digest) {
+static void add_item(clef_digest_state *state, const clef_medium *item) {
     clef_digest_add_number(state, item->seconds != NULL);
     clef_digest_add_number(state, item->frame_count);
-    clef_digest_add(state, digest->bytes, sizeof digest->bytes);
+    clef_digest_add(state, item->digest.bytes, sizeof item->digest.bytes);
 }
 
 static clef_status read_pictures(const clef_request *request, const clef_media_arguments *arguments,
@@ -176,14 +175,13 @@ static clef_status read_pictures(const clef_request *request, const clef_media_a
     const clef_json *value = request->images == NULL ? NULL : request->images->first;
     for (; value != NULL; value = value->next) {
         clef_medium *item = &media->items[media->image_count];
-        clef_digest digest;
-        clef_status status = read_picture(value, &options, item, &digest, error);
+        clef_status status = read_picture(value, &options, item, error);
         if (status != CLEF_OK) {
             name_item("images", media->image_count, SIZE_MAX, error);
             return status;
         }
         media->image_count++;
-        add_item(state, item, &digest);
+        add_item(state, item);
     }
     return CLEF_OK;
 }
@@ -195,20 +193,19 @@ static clef_status read_videos(const clef_request *request, const clef_media_arg
     for (; value != NULL; value = value->next) {
         clef_medium *item = &media->items[media->image_count + media->video_count];
         clef_video_options options;
-        clef_digest digest;
         size_t fault;
         clef_status status = clef_media_arguments_apply(
             arguments, media->video_count, request->videos->count, arena, &options, error);
         if (status != CLEF_OK) {
             return status;
         }
-        status = read_video(value, &options, item, &digest, &fault, error);
+        status = read_video(value, &options, item, &fault, error);
         if (status != CLEF_OK) {
             name_item("videos", media->video_count, fault, error);
             return status;
         }
         media->video_count++;
-        add_item(state, item, &digest);
+        add_item(state, item);
     }
     return CLEF_OK;
 }

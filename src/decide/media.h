@@ -15,7 +15,8 @@ typedef struct clef_medium {
     clef_picture *frames; /* owned: [frame_count], resized, for clef_patches_write */
     uint32_t frame_count;
     clef_patch_grid grid;
-    double *seconds; /* owned: [grid.frames], middle of each pair of frames; NULL: a picture */
+    clef_digest digest; /* of the frames' pixels, sizes and order: what the tower sees */
+    double *seconds;    /* owned: [grid.frames], middle of each pair of frames; NULL: a picture */
 } clef_medium;
 
 /* Zero-initialised: no media. */

@@ -1,5 +1,6 @@
 /* The tower's turn: before the first slice of a record with media, its pictures and videos become
- * feature rows, one medium behind the other, so that patches and scratch of only one are held. */
+ * feature rows, one medium behind the other, so that patches and scratch of only one are held. What
+ * was seen before is not computed again. */
 #include "engine/session_parts.h"
 
 #include "base/memory.h"
@@ -47,6 +48,20 @@ static clef_status see_medium(clef_session *session, const clef_medium *medium, 
     return status;
 }
 
+/* Rows of `out` as they were kept, or from the tower, and then kept. */
+static clef_status see_or_recall(clef_session *session, const clef_medium *medium, clef_matrix out,
+                                 clef_error *error) {
+    size_t floats = out.rows * out.columns;
+    if (clef_feature_cache_take(&session->seen, &medium->digest, out.data, floats)) {
+        return CLEF_OK;
+    }
+    clef_status status = see_medium(session, medium, out, error);
+    if (status == CLEF_OK) {
+        clef_feature_cache_put(&session->seen, &medium->digest, out.data, floats);
+    }
+    return status;
+}
+
 clef_status clef_session_see_media(clef_session *session, clef_session_job *of, clef_error *error) {
     const clef_record *record = of->record;
     const clef_media *media = &record->media.media;
@@ -71,7 +86,7 @@ clef_status clef_session_see_media(clef_session *session, clef_session_job *of, 
     for (size_t i = 0; i < clef_media_count(media) && status == CLEF_OK; i++) {
         size_t tokens = clef_patch_token_count(media->items[i].grid);
         clef_matrix out = {rows + first * columns, tokens, columns, columns};
-        status = see_medium(session, &media->items[i], out, error);
+        status = see_or_recall(session, &media->items[i], out, error);
         first += tokens;
     }
     if (status != CLEF_OK) {

@@ -151,6 +151,11 @@ typedef enum clef_control_token_mode {
     CLEF_CONTROL_TOKENS_PARSE, /* they act as control tokens, as in the reference */
 } clef_control_token_mode;
 
+typedef enum clef_exif_mode {
+    CLEF_EXIF_APPLY,  /* pictures are turned upright, as a camera says they are to be seen */
+    CLEF_EXIF_IGNORE, /* they stay as they are stored, as in the reference */
+} clef_exif_mode;
+
 #define CLEF_TOKEN_LIMIT_DEFAULT    16384
 #define CLEF_QUESTION_LIMIT_DEFAULT 64
 #define CLEF_OPTION_LIMIT_DEFAULT   255
@@ -166,6 +171,7 @@ typedef struct clef_record_options {
     uint32_t level_limit;        /* 255 levels of one score */
     bool truncate;               /* cut the end of an over-long state instead of refusing */
     clef_control_token_mode control_tokens;
+    clef_exif_mode exif;     /* of pictures and frames, and the turn that a video file asks for */
     const char *cache_scope; /* records of different scopes never share kept states, so that nobody
                                 learns from a fast answer what others asked; NULL: all share */
     /* One question in another light, chosen once the whole request has been checked. CLEF_USAGE

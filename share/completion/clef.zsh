@@ -46,6 +46,7 @@ _clef() {
             '--max-levels[Levels of one score; 255 by default]:N: ' \
             '--truncate[Read only the beginning of a state that is too long, instead of refusing it]' \
             '--control-tokens[What control tokens written in a request are\: plain text, the default, or control tokens, as in the reference implementation]:value:(plain parse)' \
+            '--exif[Whether pictures are turned upright, as the camera noted in them\: apply, the default, or ignore, as in the reference implementation]:value:(apply ignore)' \
             '--json[Write an error as one line of JSON with type, loc and msg]' \
             '--help[Show this help]' \
             '*:file:_files' ;;
@@ -76,6 +77,7 @@ _clef() {
             '--max-levels[Levels of one score; 255 by default]:N: ' \
             '--truncate[Read only the beginning of a state that is too long, instead of refusing it]' \
             '--control-tokens[What control tokens written in a request are\: plain text, the default, or control tokens, as in the reference implementation]:value:(plain parse)' \
+            '--exif[Whether pictures are turned upright, as the camera noted in them\: apply, the default, or ignore, as in the reference implementation]:value:(apply ignore)' \
             '--prefix-cache-bytes[Memory for states of requests that may come again or go on; 0\: none are kept; a quarter of the free memory by default]:N: ' \
             '--prefix-cache-entries[How many of them at most; 0\: none are kept; as many as fit by default]:N: ' \
             '--prefix-cache-dir[Existing directory that keeps states over restarts too; one server at a time]:DIR: ' \
@@ -112,6 +114,7 @@ _clef() {
             '--max-levels[Levels of one score; 255 by default]:N: ' \
             '--truncate[Read only the beginning of a state that is too long, instead of refusing it]' \
             '--control-tokens[What control tokens written in a request are\: plain text, the default, or control tokens, as in the reference implementation]:value:(plain parse)' \
+            '--exif[Whether pictures are turned upright, as the camera noted in them\: apply, the default, or ignore, as in the reference implementation]:value:(apply ignore)' \
             '--json[Write an error as one line of JSON with type, loc and msg]' \
             '--help[Show this help]' \
             '*:file:_files' ;;

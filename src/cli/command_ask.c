@@ -185,7 +185,7 @@ const clef_command clef_command_ask = {
                 "    --noul \"outage=Is a service down?\"\n",
     .groups = {&clef_options_short_form, &clef_options_batch, &clef_options_cache,
                &clef_options_answer, &clef_options_model, &clef_options_token_limit,
-               &clef_options_limits, &clef_options_common, NULL},
+               &clef_options_limits, &clef_options_media, &clef_options_common, NULL},
     .operand_limit = 1,
     .takes_files = true,
     .run = run_ask,

@@ -151,6 +151,16 @@ static const clef_option_row limit_rows[] = {
 };
 const clef_option_group clef_options_limits = GROUP("Limits", limit_rows);
 
+static const clef_option_row media_rows[] = {
+    {.name = "exif",
+     .words = "apply|ignore",
+     .kind = CLEF_OPTION_CHOICE,
+     FIELD(exif),
+     .help = "Whether pictures are turned upright, as the camera noted in them: apply, the "
+             "default, or ignore, as in the reference implementation."},
+};
+const clef_option_group clef_options_media = GROUP("Pictures and videos", media_rows);
+
 static const clef_option_row batch_rows[] = {
     {.name = "batch",
      .kind = CLEF_OPTION_FLAG,

@@ -92,6 +92,7 @@ typedef struct clef_settings {
     clef_question_argument *questions; /* owned, in the order of the command line */
     size_t question_count;
     clef_argument_list images, videos; /* files, and folders of frames */
+    unsigned exif;                     /* a clef_exif_mode */
 
     unsigned output; /* a clef_output_choice */
     unsigned unrounded;

@@ -18,6 +18,7 @@ clef_status clef_workplace_find(const clef_invocation *invocation, clef_workplac
         .level_limit = settings->level_limit,
         .truncate = settings->truncate,
         .control_tokens = (clef_control_token_mode)settings->control_tokens,
+        .exif = (clef_exif_mode)settings->exif,
     };
     clef_status status =
         clef_model_lookup(settings, invocation->environment, &workplace->directory, error);

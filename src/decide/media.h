@@ -26,6 +26,11 @@ typedef struct clef_media {
     clef_digest digest; /* of all pixels with their sizes and order */
 } clef_media;
 
+/* How media are read, whatever the request says. All-zero means default. */
+typedef struct clef_media_settings {
+    bool ignores_exif;
+} clef_media_settings;
+
 /* What media_kwargs say. All-zero means default. */
 typedef struct clef_media_arguments {
     clef_pixel_budget image_pixels;
@@ -38,8 +43,8 @@ typedef struct clef_media_arguments {
  * ("images[1]: …"), CLEF_OVER_LIMIT for too many items, CLEF_OUT_OF_MEMORY. `arena` is the
  * request's. Nothing is fetched: an address of a remote picture is refused. Leaves nothing on
  * failure. */
-clef_status clef_media_read(const clef_request *request, clef_arena *arena, clef_media *media,
-                            clef_error *error);
+clef_status clef_media_read(const clef_request *request, const clef_media_settings *settings,
+                            clef_arena *arena, clef_media *media, clef_error *error);
 void clef_media_release(clef_media *media);
 
 static inline size_t clef_media_count(const clef_media *media) {

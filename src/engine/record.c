@@ -75,9 +75,11 @@ static clef_status select_question(clef_record *record, const clef_record_option
     return clef_request_select(record->request, &selection, &record->arena, error);
 }
 
-static clef_status read_media(clef_record *record, clef_error *error) {
+static clef_status read_media(clef_record *record, const clef_record_options *options,
+                              clef_error *error) {
     clef_media *media = &record->media.media;
-    clef_status status = clef_media_read(record->request, &record->arena, media, error);
+    const clef_media_settings settings = {.ignores_exif = options->exif == CLEF_EXIF_IGNORE};
+    clef_status status = clef_media_read(record->request, &settings, &record->arena, media, error);
     return status == CLEF_OK ? clef_record_media_check(record->model, media, error) : status;
 }
 
@@ -100,7 +102,7 @@ static clef_status encode(clef_record *record, clef_text body, const clef_record
         status = select_question(record, options, error);
     }
     if (status == CLEF_OK) {
-        status = read_media(record, error);
+        status = read_media(record, options, error);
     }
     if (status == CLEF_OK) {
         chosen.media = &record->media.media;

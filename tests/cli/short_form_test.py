@@ -108,6 +108,15 @@ class ShortForm(unittest.TestCase):
             self.assertEqual(done.returncode, 3)
             self.assertIn("videos[0][5]: not a decodable image", done.stderr.decode())
 
+    def test_orientation(self) -> None:
+        picture = FIXTURES / "tiny-random/media/images/exif-rotated-60x120.jpg"
+        question = ("ask", "--output", "raw", "--state", "s", "--noul", "x", "--image", str(picture))
+        upright = answer(*question)
+        self.assertEqual(answer(*question, "--exif", "apply"), upright)
+        stored = answer(*question, "--exif", "ignore")
+        self.assertNotEqual(json.loads(stored)["questions"], json.loads(upright)["questions"])
+        self.assertEqual(json.loads(stored)["input_ids"], json.loads(upright)["input_ids"])
+
     def test_answer(self) -> None:
         request = {"model": TINY.name, "state": "Orders are blocked.", "questions": {"outage": noul("Is it down?")}}
         self.assertEqual(answer("ask", "--state", "Orders are blocked.", "--noul", "outage=Is it down?"),

@@ -31,7 +31,8 @@ static case_result read_members(const char *members) {
     clef_buffer_release(&body);
     assert_ok(clef_request_parse(copy, NULL, &result.arena, &request, &result.error),
               &result.error);
-    result.status = clef_media_read(request, &result.arena, &result.media, &result.error);
+    result.status = clef_media_read(request, &(clef_media_settings){0}, &result.arena,
+                                    &result.media, &result.error);
     return result;
 }
 

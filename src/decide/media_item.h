@@ -1,0 +1,18 @@
+/* One picture or one video of a request: from its spelling to pixels. */
+#ifndef CLEF_DECIDE_MEDIA_ITEM_H
+#define CLEF_DECIDE_MEDIA_ITEM_H
+
+#include "decide/media.h"
+#include "media/image.h"
+
+/* A picture in any of the spellings. Errors as clef_media_read, without the item's name; *item
+ * holds nothing then. */
+clef_status clef_media_picture_read(const clef_json *value, const clef_image_options *options,
+                                    clef_medium *item, clef_error *error);
+
+/* A list of frames. *fault: the frame that a failure is about, or SIZE_MAX. */
+clef_status clef_media_video_read(const clef_json *value, const clef_decode_options *decode,
+                                  const clef_video_options *options, clef_medium *item,
+                                  size_t *fault, clef_error *error);
+
+#endif

@@ -13,7 +13,7 @@ _clef() {
     ask:--choice) return ;;
     ask:--score) return ;;
     ask:--image) COMPREPLY=($(compgen -f -- "$current")); return ;;
-    ask:--video) COMPREPLY=($(compgen -d -- "$current")); return ;;
+    ask:--video) COMPREPLY=($(compgen -f -- "$current")); return ;;
     ask:--cache-mib) return ;;
     ask:--output) COMPREPLY=($(compgen -W "auto table json raw" -- "$current")); return ;;
     ask:--round) COMPREPLY=($(compgen -W "4 none" -- "$current")); return ;;
@@ -68,7 +68,7 @@ _clef() {
     encode:--choice) return ;;
     encode:--score) return ;;
     encode:--image) COMPREPLY=($(compgen -f -- "$current")); return ;;
-    encode:--video) COMPREPLY=($(compgen -d -- "$current")); return ;;
+    encode:--video) COMPREPLY=($(compgen -f -- "$current")); return ;;
     encode:--model) COMPREPLY=($(compgen -d -- "$current")); return ;;
     encode:--precision) COMPREPLY=($(compgen -W "auto f32 bf16" -- "$current")); return ;;
     encode:--threads) return ;;

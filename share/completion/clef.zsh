@@ -26,7 +26,7 @@ _clef() {
             '*--choice[A question that is answered by one of the options]:\[ID=\]\[QUESTION;\]OPTION,...: ' \
             '*--score[A question that is answered by a place on a scale, levels from the lowest to the highest]:\[ID=\]\[QUESTION;\]LEVEL,...: ' \
             '--image[A picture that belongs to the state\: PNG, JPEG or WebP]:FILE:_files' \
-            '--video[A video that belongs to the state\: a folder of pictures of one size, its frames in the order of their names, 24 a second]:DIR:_files -/' \
+            '--video[A video that belongs to the state\: a file, where clef was built with FFmpeg, or a folder of pictures of one size, its frames in the order of their names, 24 a second]:FILE|DIR:_files' \
             '--batch[Read one JSON request a line and write one line for each, in order; blank lines are skipped]' \
             '--cache-mib[Memory in MiB for the states of lines already answered, so that lines that begin with the same state take less time; an eighth of the free memory by default]:N: ' \
             '--no-cache[Keep no states and no pictures\: compute every line from its beginning]' \
@@ -100,7 +100,7 @@ _clef() {
             '*--choice[A question that is answered by one of the options]:\[ID=\]\[QUESTION;\]OPTION,...: ' \
             '*--score[A question that is answered by a place on a scale, levels from the lowest to the highest]:\[ID=\]\[QUESTION;\]LEVEL,...: ' \
             '--image[A picture that belongs to the state\: PNG, JPEG or WebP]:FILE:_files' \
-            '--video[A video that belongs to the state\: a folder of pictures of one size, its frames in the order of their names, 24 a second]:DIR:_files -/' \
+            '--video[A video that belongs to the state\: a file, where clef was built with FFmpeg, or a folder of pictures of one size, its frames in the order of their names, 24 a second]:FILE|DIR:_files' \
             '--batch[Read one JSON request a line and write one line for each, in order; blank lines are skipped]' \
             '--model[Directory of the model]:DIR:_files -/' \
             '--precision[How products of unquantised matrices are computed\: f32 exactly, bf16 with rounded inputs]:value:(auto f32 bf16)' \

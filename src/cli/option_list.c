@@ -78,12 +78,13 @@ static const clef_option_row short_form_rows[] = {
      .completion = CLEF_COMPLETE_FILE,
      .help = "A picture that belongs to the state: PNG, JPEG or WebP. May be repeated."},
     {.name = "video",
-     .value = "DIR",
+     .value = "FILE|DIR",
      .kind = CLEF_OPTION_LIST,
      FIELD(videos),
-     .completion = CLEF_COMPLETE_DIRECTORY,
-     .help = "A video that belongs to the state: a folder of pictures of one size, its frames in "
-             "the order of their names, 24 a second. May be repeated."},
+     .completion = CLEF_COMPLETE_FILE,
+     .help = "A video that belongs to the state: a file, where clef was built with FFmpeg, or a "
+             "folder of pictures of one size, its frames in the order of their names, 24 a second. "
+             "May be repeated."},
 };
 const clef_option_group clef_options_short_form = GROUP("A request without JSON", short_form_rows);
 

@@ -2,7 +2,7 @@
 #include "decide/media_item.h"
 
 #include "base/memory.h"
-#include "media/media_error.h"
+#include "media/decode_video.h"
 #include "media/media_text.h"
 
 /* ---- spellings ------------------------------------------------------------------------------ */
@@ -26,14 +26,15 @@ static const clef_json *find_text(const clef_json *value) {
     return is_string(value) ? value : NULL;
 }
 
-/* The encoded bytes of a picture, owned by the caller. */
-static clef_status take_bytes(const clef_json *value, clef_text *bytes, clef_error *error) {
+/* The encoded bytes of a picture or of a video file, owned by the caller. */
+static clef_status take_bytes(const clef_json *value, clef_media_kind kind, clef_text *bytes,
+                              clef_error *error) {
     const clef_json *text = find_text(value);
     uint8_t *decoded = NULL;
     size_t length = 0;
-    clef_status status = text == NULL
-                             ? clef_media_refuse_form(error)
-                             : clef_media_text_decode(text->text, 0, &decoded, &length, error);
+    clef_status status =
+        text == NULL ? clef_media_refuse_form(kind, error)
+                     : clef_media_text_decode(text->text, kind, 0, &decoded, &length, error);
     *bytes = (clef_text){(const char *)decoded, length};
     return status;
 }
@@ -44,7 +45,7 @@ clef_status clef_media_picture_read(const clef_json *value, const clef_image_opt
                                     clef_medium *item, clef_error *error) {
     clef_text bytes;
     clef_image image = {0};
-    clef_status status = take_bytes(value, &bytes, error);
+    clef_status status = take_bytes(value, CLEF_MEDIA_IMAGE, &bytes, error);
     if (status == CLEF_OK) {
         status = clef_image_read(bytes.bytes, bytes.length, options, &image, error);
     }
@@ -81,14 +82,10 @@ static clef_status keep_video(clef_video *video, clef_medium *item, clef_error *
     return CLEF_OK;
 }
 
-static clef_status read_frames(clef_frame_list *list, const clef_video_options *options,
+static clef_status read_source(const clef_frame_source *source, const clef_video_options *options,
                                clef_medium *item, clef_error *error) {
-    clef_frame_source source;
     clef_video video = {0};
-    clef_status status = clef_frame_list_open(list, &source, error);
-    if (status == CLEF_OK) {
-        status = clef_video_read(&source, options, CLEF_RESIZE_TORCH, &video, error);
-    }
+    clef_status status = clef_video_read(source, options, CLEF_RESIZE_TORCH, &video, error);
     if (status == CLEF_OK) {
         item->digest = video.digest;
         status = keep_video(&video, item, error);
@@ -97,13 +94,10 @@ static clef_status read_frames(clef_frame_list *list, const clef_video_options *
     return status;
 }
 
-clef_status clef_media_video_read(const clef_json *value, const clef_decode_options *decode,
-                                  const clef_video_options *options, clef_medium *item,
-                                  size_t *fault, clef_error *error) {
-    *fault = SIZE_MAX;
-    if (value->type != CLEF_JSON_ARRAY) {
-        return clef_fail_media(error, CLEF_BAD_REQUEST, "expected a list of frames");
-    }
+/* A list of frames. *fault: the frame that a failure is about. */
+static clef_status read_frames(const clef_json *value, const clef_decode_options *decode,
+                               const clef_video_options *options, clef_medium *item, size_t *fault,
+                               clef_error *error) {
     clef_text *frames = clef_allocate(value->count + 1, sizeof *frames);
     if (frames == NULL) {
         return clef_fail_memory(error, value->count * sizeof *frames, "the frames of a video");
@@ -113,12 +107,16 @@ clef_status clef_media_video_read(const clef_json *value, const clef_decode_opti
     for (const clef_json *frame = value->first; frame != NULL && status == CLEF_OK;
          frame = frame->next) {
         *fault = count;
-        status = take_bytes(frame, &frames[count++], error);
+        status = take_bytes(frame, CLEF_MEDIA_IMAGE, &frames[count++], error);
     }
     if (status == CLEF_OK) {
+        clef_frame_source source;
         clef_frame_list list = {
             .frames = frames, .options = *decode, .frame_count = (uint32_t)count};
-        status = read_frames(&list, options, item, error);
+        status = clef_frame_list_open(&list, &source, error);
+        if (status == CLEF_OK) {
+            status = read_source(&source, options, item, error);
+        }
         *fault = list.fault < count ? list.fault : SIZE_MAX;
     }
     for (size_t i = 0; i < count; i++) {
@@ -126,4 +124,37 @@ clef_status clef_media_video_read(const clef_json *value, const clef_decode_opti
     }
     clef_release(frames);
     return status;
+}
+
+/* A video file, whose own rate stands for what the request does not say. */
+static clef_status read_file(const clef_json *value, const clef_decode_options *decode,
+                             const clef_video_options *options, clef_medium *item,
+                             clef_error *error) {
+    clef_text bytes;
+    clef_video_file *file = NULL;
+    clef_status status = take_bytes(value, CLEF_MEDIA_VIDEO, &bytes, error);
+    if (status == CLEF_OK) {
+        status = clef_video_file_open(bytes.bytes, bytes.length, decode, &file, error);
+    }
+    if (status == CLEF_OK) {
+        clef_frame_source source = clef_video_file_source(file);
+        clef_video_options own = *options;
+        double rate = clef_video_file_rate(file);
+        if (!own.has_metadata_rate && rate > 0) {
+            own.has_metadata_rate = true;
+            own.metadata_rate = rate;
+        }
+        status = read_source(&source, &own, item, error);
+    }
+    clef_video_file_close(file);
+    clef_release((void *)(uintptr_t)bytes.bytes);
+    return status;
+}
+
+clef_status clef_media_video_read(const clef_json *value, const clef_decode_options *decode,
+                                  const clef_video_options *options, clef_medium *item,
+                                  size_t *fault, clef_error *error) {
+    *fault = SIZE_MAX;
+    return value->type == CLEF_JSON_ARRAY ? read_frames(value, decode, options, item, fault, error)
+                                          : read_file(value, decode, options, item, error);
 }

@@ -10,7 +10,8 @@
 clef_status clef_media_picture_read(const clef_json *value, const clef_image_options *options,
                                     clef_medium *item, clef_error *error);
 
-/* A list of frames. *fault: the frame that a failure is about, or SIZE_MAX. */
+/* A list of frames, or a video file in any of the spellings. *fault: the frame of a list that a
+ * failure is about, or SIZE_MAX. */
 clef_status clef_media_video_read(const clef_json *value, const clef_decode_options *decode,
                                   const clef_video_options *options, clef_medium *item,
                                   size_t *fault, clef_error *error);

@@ -108,6 +108,23 @@ class ShortForm(unittest.TestCase):
             self.assertEqual(done.returncode, 3)
             self.assertIn("videos[0][5]: not a decodable image", done.stderr.decode())
 
+    def test_video_files(self) -> None:
+        file = FIXTURES / "media/counted.mp4"
+        text = base64.b64encode(file.read_bytes()).decode()
+        done = run("ask", "--output", "raw", "--state", "s", "--video", str(file), "--noul", "x")
+        if b"CLEF_VIDEO=OFF" in done.stderr:
+            self.assertEqual((done.returncode, done.stdout), (3, b""))
+            self.assertIn("videos[0]: this build reads no video files", done.stderr.decode())
+            self.skipTest("this build reads no video files")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for item in (text, f"data:video/mp4;base64,{text}", {"base64": text}, {"url": f"data:;base64,{text}"}):
+            request = {"model": TINY.name, "state": "s", "videos": [item], "questions": {"q1": noul("x")}}
+            self.assertEqual(answer("ask", "--output", "raw", stdin=json.dumps(request).encode()), done.stdout)
+        picture = FIXTURES / "tiny-random/media/images/rgb-16x16.png"
+        done = run("ask", "--state", "s", "--video", str(picture), "--noul", "x")
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("videos[0]: not a readable video", done.stderr.decode())
+
     def test_orientation(self) -> None:
         picture = FIXTURES / "tiny-random/media/images/exif-rotated-60x120.jpg"
         question = ("ask", "--output", "raw", "--state", "s", "--noul", "x", "--image", str(picture))
@@ -151,7 +168,7 @@ class ShortForm(unittest.TestCase):
         self.assertIn("need --state", run("ask", "--noul", "x").stderr.decode())
         self.assertIn("pictures on the command line need --state", run("ask", "--image", "x").stderr.decode())
         for options, says in ((["--image", "no-such-file"], 'the picture "no-such-file"'),
-                              (["--video", "no-such-folder"], "it must be a folder of frames"),
+                              (["--video", "no-such-folder"], 'the video "no-such-folder"'),
                               (["--image", "x", "--batch"], "--batch reads JSON requests")):
             done = run("ask", "--state", "s", "--noul", "x", *options)
             self.assertEqual((done.returncode, done.stdout), (2, b""), options)

@@ -159,7 +159,9 @@ static void check_request(void *context, size_t number, clef_text line) {
             clef_error fault = {0};
             uint8_t *bytes;
             size_t length;
-            assert_ok(clef_media_text_decode(frame->text, 0, &bytes, &length, &fault), &fault);
+            assert_ok(
+                clef_media_text_decode(frame->text, CLEF_MEDIA_IMAGE, 0, &bytes, &length, &fault),
+                &fault);
             frames[count++] = (clef_text){(char *)bytes, length};
         }
         clef_error error;

@@ -57,8 +57,8 @@ static void pictures_of_every_format(void **state) {
 static clef_status read_text(const void *subject, clef_error *error) {
     uint8_t *bytes;
     size_t length;
-    clef_status status =
-        clef_media_text_decode(*(const clef_text *)subject, 0, &bytes, &length, error);
+    clef_status status = clef_media_text_decode(*(const clef_text *)subject, CLEF_MEDIA_IMAGE, 0,
+                                                &bytes, &length, error);
     assert_true((status == CLEF_OK) == (bytes != NULL));
     clef_release(bytes);
     return status;

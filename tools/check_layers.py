@@ -33,7 +33,7 @@ SYSTEM_HEADERS: dict[str, tuple[str, ...]] = {
     "sys/file.h": ("src/base/folder.c",),
     **{name: ("tests/*",) for name in "cmocka.h malloc.h sys/un.h".split()},
     "setjmp.h": ("src/media/escape.c", "tests/*"),
-    "pthread.h": ("src/base/background.c", "src/server/*", "src/cli/serve_signals.*", "tests/*"),
+    "pthread.h": ("src/base/background.c", "src/base/memory_budget.c", "src/server/*", "src/cli/serve_signals.*", "tests/*"),
     "sys/socket.h": ("src/server/*", "tests/*"),
     "stdatomic.h": ("src/base/*", "src/engine/*", "tests/*"),
     **{name: ("src/base/*", "src/weights/*", "src/cli/*", "tests/*") for name in "dirent.h sys/stat.h".split()},

@@ -93,9 +93,10 @@ typedef struct clef_model_facts {
     bool has_tied_embeddings;
     uint64_t backbone_parameter_count, head_parameter_count;
     uint64_t mapped_bytes; /* weight files */
+    uint64_t media_bytes;  /* decoded pictures of its open records, now */
 } clef_model_facts;
 
-/* With tokenizer_only, all but directory, precision and token_count are zero. */
+/* With tokenizer_only, all but directory, precision, token_count and media_bytes are zero. */
 CLEF_API void clef_model_describe(const clef_model *model, clef_model_facts *facts);
 
 typedef struct clef_memory_estimate {
@@ -156,6 +157,14 @@ typedef enum clef_exif_mode {
     CLEF_EXIF_IGNORE, /* they stay as they are stored, as in the reference */
 } clef_exif_mode;
 
+/* Which pictures and videos may be read in a call. A request with others fails with CLEF_BUSY
+ * before anything slow begins, so that a thread that must not take long can leave it to another. */
+typedef enum clef_media_mode {
+    CLEF_MEDIA_ALL,
+    CLEF_MEDIA_ENCLOSED, /* those in the request, and none that has to be fetched */
+    CLEF_MEDIA_NONE,
+} clef_media_mode;
+
 #define CLEF_TOKEN_LIMIT_DEFAULT    16384
 #define CLEF_QUESTION_LIMIT_DEFAULT 64
 #define CLEF_OPTION_LIMIT_DEFAULT   255
@@ -171,7 +180,18 @@ typedef struct clef_record_options {
     uint32_t level_limit;        /* 255 levels of one score */
     bool truncate;               /* cut the end of an over-long state instead of refusing */
     clef_control_token_mode control_tokens;
-    clef_exif_mode exif;     /* of pictures and frames, and the turn that a video file asks for */
+    clef_exif_mode exif; /* of pictures and frames, and the turn that a video file asks for */
+    clef_media_mode media;
+    uint64_t
+        media_bytes; /* decoded pictures of all records of the model that are open; a call waits
+                        until others are closed, so not where one thread does both; 0: no limit */
+    /* Asked now and then while media are read; true ends the call with CLEF_CANCELLED. May be
+     * NULL. */
+    bool (*is_abandoned)(void *context);
+    void *context;
+    /* A record of the same body whose pictures and videos are shared instead of being read again;
+     * NULL: none. */
+    clef_record *media_record;
     const char *cache_scope; /* records of different scopes never share kept states, so that nobody
                                 learns from a fast answer what others asked; NULL: all share */
     /* One question in another light, chosen once the whole request has been checked. CLEF_USAGE
@@ -186,7 +206,8 @@ typedef struct clef_record_options {
 
 /* Parses, checks and encodes a request body (the JSON of POST /v1/systemone, borrowed only during
  * the call). Needs no session and may run on any thread. CLEF_BAD_TEXT, CLEF_BAD_REQUEST,
- * CLEF_OVER_LIMIT, CLEF_OUT_OF_MEMORY, with kind and place in error. */
+ * CLEF_OVER_LIMIT, CLEF_TOO_LARGE, CLEF_OUT_OF_MEMORY, with kind and place in error; CLEF_BUSY and
+ * CLEF_CANCELLED as the options say. */
 CLEF_API clef_status clef_record_encode(clef_model *model, const char *body, size_t body_bytes,
                                         const clef_record_options *options, clef_record **record,
                                         clef_error *error);

@@ -52,7 +52,8 @@ static void add_item(clef_digest_state *state, const clef_medium *item) {
 }
 
 static clef_status read_pictures(media_reading *of, clef_error *error) {
-    const clef_image_options options = {.decode = of->decode, .pixels = of->arguments.image_pixels};
+    const clef_image_options options = {
+        .decode = of->decode, .pixels = of->arguments.image_pixels, .memory = &of->media->memory};
     clef_media *media = of->media;
     const clef_json *list = of->request->images;
     const clef_json *value = list == NULL ? NULL : list->first;
@@ -82,7 +83,8 @@ static clef_status read_videos(media_reading *of, clef_error *error) {
         if (status != CLEF_OK) {
             return status;
         }
-        status = clef_media_video_read(value, &of->decode, &options, item, &fault, error);
+        status = clef_media_video_read(value, &of->decode, &options, &media->memory, item, &fault,
+                                       error);
         if (status != CLEF_OK) {
             name_item("videos", media->video_count, fault, error);
             return status;
@@ -140,11 +142,17 @@ clef_status clef_media_read(const clef_request *request, const clef_media_settin
                         .arena = arena,
                         .media = media};
     clef_status status = check_counts(request, error);
+    if (status == CLEF_OK && settings->reach == CLEF_MEDIA_REACH_NONE) {
+        return clef_fail(error, CLEF_BUSY, "pictures and videos are not read in this call");
+    }
     if (status == CLEF_OK) {
         status = clef_media_arguments_read(request->media_arguments, &of.arguments, error);
     }
     if (status == CLEF_OK) {
+        media->memory = (clef_memory_grant){
+            .budget = settings->budget, .limit = settings->byte_limit, .stop = settings->stop};
         status = read_items(&of, count, error);
+        media->memory.stop = (clef_stop){0};
     }
     if (status != CLEF_OK) {
         clef_media_release(media);
@@ -170,5 +178,6 @@ void clef_media_release(clef_media *media) {
         clef_release(item->seconds);
     }
     clef_release(media->items);
+    clef_memory_grant_shrink(&media->memory, media->memory.bytes);
     *media = (clef_media){0};
 }

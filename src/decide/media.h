@@ -3,6 +3,7 @@
 #ifndef CLEF_DECIDE_MEDIA_H
 #define CLEF_DECIDE_MEDIA_H
 
+#include "base/memory_budget.h"
 #include "decide/record.h"
 #include "media/video.h"
 
@@ -23,12 +24,25 @@ typedef struct clef_medium {
 typedef struct clef_media {
     clef_medium *items; /* owned: [image_count + video_count], pictures first */
     size_t image_count, video_count;
-    clef_digest digest; /* of all pixels with their sizes and order */
+    clef_digest digest;       /* of all pixels with their sizes and order */
+    clef_memory_grant memory; /* what all frames hold */
 } clef_media;
+
+/* Which media may be read in this call; whoever must not take long leaves the others to another
+ * thread. */
+typedef enum clef_media_reach {
+    CLEF_MEDIA_REACH_ALL,
+    CLEF_MEDIA_REACH_ENCLOSED, /* not those that have to be fetched */
+    CLEF_MEDIA_REACH_NONE,
+} clef_media_reach;
 
 /* How media are read, whatever the request says. All-zero means default. */
 typedef struct clef_media_settings {
     bool ignores_exif;
+    clef_media_reach reach;
+    clef_memory_budget *budget; /* of decoded pictures, borrowed as long as the media; NULL: none */
+    uint64_t byte_limit;        /* of that budget; 0: none */
+    clef_stop stop;             /* of reading; asked during the call only */
 } clef_media_settings;
 
 /* What media_kwargs say. All-zero means default. */
@@ -40,9 +54,9 @@ typedef struct clef_media_arguments {
 
 /* Reads the media of a request one behind the other, and the first failure answers:
  * CLEF_BAD_REQUEST and CLEF_TOO_LARGE of kind "media_error" with the item's name in front
- * ("images[1]: …"), CLEF_OVER_LIMIT for too many items, CLEF_OUT_OF_MEMORY. `arena` is the
- * request's. Nothing is fetched: an address of a remote picture is refused. Leaves nothing on
- * failure. */
+ * ("images[1]: …"), CLEF_OVER_LIMIT for too many items, CLEF_BUSY for media out of reach,
+ * CLEF_CANCELLED, CLEF_OUT_OF_MEMORY. `arena` is the request's. Nothing is fetched: an address of a
+ * remote picture is refused. Leaves nothing on failure. */
 clef_status clef_media_read(const clef_request *request, const clef_media_settings *settings,
                             clef_arena *arena, clef_media *media, clef_error *error);
 void clef_media_release(clef_media *media);

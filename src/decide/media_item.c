@@ -82,21 +82,29 @@ static clef_status keep_video(clef_video *video, clef_medium *item, clef_error *
     return CLEF_OK;
 }
 
-static clef_status read_source(const clef_frame_source *source, const clef_video_options *options,
-                               clef_medium *item, clef_error *error) {
+/* How a video is read; borrowed for the call. */
+typedef struct video_reading {
+    const clef_decode_options *decode;
+    const clef_video_options *options;
+    clef_memory_grant *memory;
+    clef_medium *item;
+} video_reading;
+
+static clef_status read_source(const video_reading *of, const clef_frame_source *source,
+                               const clef_video_options *options, clef_error *error) {
     clef_video video = {0};
-    clef_status status = clef_video_read(source, options, CLEF_RESIZE_TORCH, &video, error);
+    clef_status status =
+        clef_video_read(source, options, CLEF_RESIZE_TORCH, of->memory, &video, error);
     if (status == CLEF_OK) {
-        item->digest = video.digest;
-        status = keep_video(&video, item, error);
+        of->item->digest = video.digest;
+        status = keep_video(&video, of->item, error);
         clef_video_release(&video);
     }
     return status;
 }
 
 /* A list of frames. *fault: the frame that a failure is about. */
-static clef_status read_frames(const clef_json *value, const clef_decode_options *decode,
-                               const clef_video_options *options, clef_medium *item, size_t *fault,
+static clef_status read_frames(const video_reading *of, const clef_json *value, size_t *fault,
                                clef_error *error) {
     clef_text *frames = clef_allocate(value->count + 1, sizeof *frames);
     if (frames == NULL) {
@@ -112,10 +120,10 @@ static clef_status read_frames(const clef_json *value, const clef_decode_options
     if (status == CLEF_OK) {
         clef_frame_source source;
         clef_frame_list list = {
-            .frames = frames, .options = *decode, .frame_count = (uint32_t)count};
+            .frames = frames, .options = *of->decode, .frame_count = (uint32_t)count};
         status = clef_frame_list_open(&list, &source, error);
         if (status == CLEF_OK) {
-            status = read_source(&source, options, item, error);
+            status = read_source(of, &source, of->options, error);
         }
         *fault = list.fault < count ? list.fault : SIZE_MAX;
     }
@@ -127,24 +135,22 @@ static clef_status read_frames(const clef_json *value, const clef_decode_options
 }
 
 /* A video file, whose own rate stands for what the request does not say. */
-static clef_status read_file(const clef_json *value, const clef_decode_options *decode,
-                             const clef_video_options *options, clef_medium *item,
-                             clef_error *error) {
+static clef_status read_file(const video_reading *of, const clef_json *value, clef_error *error) {
     clef_text bytes;
     clef_video_file *file = NULL;
     clef_status status = take_bytes(value, CLEF_MEDIA_VIDEO, &bytes, error);
     if (status == CLEF_OK) {
-        status = clef_video_file_open(bytes.bytes, bytes.length, decode, &file, error);
+        status = clef_video_file_open(bytes.bytes, bytes.length, of->decode, &file, error);
     }
     if (status == CLEF_OK) {
         clef_frame_source source = clef_video_file_source(file);
-        clef_video_options own = *options;
+        clef_video_options own = *of->options;
         double rate = clef_video_file_rate(file);
         if (!own.has_metadata_rate && rate > 0) {
             own.has_metadata_rate = true;
             own.metadata_rate = rate;
         }
-        status = read_source(&source, &own, item, error);
+        status = read_source(of, &source, &own, error);
     }
     clef_video_file_close(file);
     clef_release((void *)(uintptr_t)bytes.bytes);
@@ -152,9 +158,10 @@ static clef_status read_file(const clef_json *value, const clef_decode_options *
 }
 
 clef_status clef_media_video_read(const clef_json *value, const clef_decode_options *decode,
-                                  const clef_video_options *options, clef_medium *item,
-                                  size_t *fault, clef_error *error) {
+                                  const clef_video_options *options, clef_memory_grant *memory,
+                                  clef_medium *item, size_t *fault, clef_error *error) {
+    const video_reading of = {decode, options, memory, item};
     *fault = SIZE_MAX;
-    return value->type == CLEF_JSON_ARRAY ? read_frames(value, decode, options, item, fault, error)
-                                          : read_file(value, decode, options, item, error);
+    return value->type == CLEF_JSON_ARRAY ? read_frames(&of, value, fault, error)
+                                          : read_file(&of, value, error);
 }

@@ -13,7 +13,7 @@ clef_status clef_media_picture_read(const clef_json *value, const clef_image_opt
 /* A list of frames, or a video file in any of the spellings. *fault: the frame of a list that a
  * failure is about, or SIZE_MAX. */
 clef_status clef_media_video_read(const clef_json *value, const clef_decode_options *decode,
-                                  const clef_video_options *options, clef_medium *item,
-                                  size_t *fault, clef_error *error);
+                                  const clef_video_options *options, clef_memory_grant *memory,
+                                  clef_medium *item, size_t *fault, clef_error *error);
 
 #endif

@@ -129,12 +129,14 @@ clef_status clef_model_begin(clef_runtime *runtime, const char *directory, clef_
     model->runtime = clef_runtime_share(runtime);
     model->precision = precision;
     model->directory = copy_string(directory);
-    if (model->directory == NULL) {
+    clef_status status = model->directory == NULL
+                             ? clef_fail_memory(error, strlen(directory), "a path")
+                             : clef_memory_budget_create(&model->media_memory, error);
+    if (status != CLEF_OK) {
         clef_model_close(model);
         *out = NULL;
-        return clef_fail_memory(error, strlen(directory), "a path");
     }
-    return CLEF_OK;
+    return status;
 }
 
 clef_status clef_model_open(clef_runtime *runtime, const char *directory,
@@ -186,6 +188,7 @@ void clef_model_close(clef_model *model) {
     clef_weight_store_close(model->head_store);
     clef_made_weights_release(&model->made);
     clef_tokenizer_close(model->tokenizer);
+    clef_memory_budget_close(model->media_memory);
     clef_release(model->warning);
     clef_release(model->directory);
     clef_runtime_close(model->runtime);
@@ -245,5 +248,6 @@ void clef_model_describe(const clef_model *model, clef_model_facts *facts) {
         .backbone_parameter_count = model->backbone_parameters,
         .head_parameter_count = model->head_parameters,
         .mapped_bytes = clef_model_mapped_bytes(model),
+        .media_bytes = clef_memory_budget_used(model->media_memory),
     };
 }

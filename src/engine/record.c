@@ -78,7 +78,25 @@ static clef_status select_question(clef_record *record, const clef_record_option
 static clef_status read_media(clef_record *record, const clef_record_options *options,
                               clef_error *error) {
     clef_media *media = &record->media.media;
-    const clef_media_settings settings = {.ignores_exif = options->exif == CLEF_EXIF_IGNORE};
+    if (options->media_record != NULL && options->media_record->model != record->model) {
+        return clef_fail(error, CLEF_USAGE,
+                         "the record with the media was encoded for another "
+                         "model");
+    }
+    if (options->media_record != NULL) {
+        record->media_owner = clef_record_share(options->media_record);
+        *media = record->media_owner->media.media;
+        return CLEF_OK;
+    }
+    const clef_media_settings settings = {
+        .ignores_exif = options->exif == CLEF_EXIF_IGNORE,
+        .reach = options->media == CLEF_MEDIA_NONE       ? CLEF_MEDIA_REACH_NONE
+                 : options->media == CLEF_MEDIA_ENCLOSED ? CLEF_MEDIA_REACH_ENCLOSED
+                                                         : CLEF_MEDIA_REACH_ALL,
+        .budget = record->model->media_memory,
+        .byte_limit = options->media_bytes,
+        .stop = {options->is_abandoned, options->context},
+    };
     clef_status status = clef_media_read(record->request, &settings, &record->arena, media, error);
     return status == CLEF_OK ? clef_record_media_check(record->model, media, error) : status;
 }
@@ -178,7 +196,10 @@ void clef_record_close(clef_record *record) {
         return;
     }
     clef_prompt_release(&record->prompt);
-    clef_record_media_release(&record->media);
+    if (record->media_owner == NULL) {
+        clef_record_media_release(&record->media);
+    }
+    clef_record_close(record->media_owner);
     clef_arena_release(&record->arena);
     clef_model_close(record->model);
     clef_release(record);

@@ -62,6 +62,7 @@ void clef_health_answer_metrics(clef_call *call) {
         .state_bytes = report.session.state_bytes,
         .scratch_bytes = report.session.scratch_bytes,
         .mapped_bytes = facts.mapped_bytes,
+        .media_bytes = facts.media_bytes,
         .version = clef_version(),
         .model = server->options.model_label,
         .revision = server->options.model_revision,

@@ -191,8 +191,10 @@ static void write_engine(const clef_metrics_moment *moment, clef_buffer *out) {
     clef_buffer_append_format(out,
                               "clef_memory_bytes{kind=\"state\"} %" PRIu64 "\n"
                               "clef_memory_bytes{kind=\"scratch\"} %" PRIu64 "\n"
-                              "clef_memory_bytes{kind=\"weights\"} %" PRIu64 "\n",
-                              moment->state_bytes, moment->scratch_bytes, moment->mapped_bytes);
+                              "clef_memory_bytes{kind=\"weights\"} %" PRIu64 "\n"
+                              "clef_memory_bytes{kind=\"pictures\"} %" PRIu64 "\n",
+                              moment->state_bytes, moment->scratch_bytes, moment->mapped_bytes,
+                              moment->media_bytes);
     write_type(out, "clef_build_info", "gauge", "What runs here.");
     clef_buffer_append_format(out,
                               "clef_build_info{version=\"%s\",model=\"%s\",revision=\"%s\","

@@ -84,6 +84,9 @@ static void on_gone(void *context, clef_http_exchange *exchange) {
     clef_call *call = clef_call_of(exchange);
     if (call != NULL) {
         call->has_left = true;
+        pthread_mutex_lock(&server->lock);
+        call->is_abandoned = true;
+        pthread_mutex_unlock(&server->lock);
         clef_worker_cancel(server->worker, &call->job);
     }
 }
@@ -240,6 +243,9 @@ void clef_server_stop(clef_server *server) {
     pthread_mutex_unlock(&server->lock);
     clef_http_stop(server->http);
     (void)clef_http_wait_idle(server->http, server->options.limits.drain_seconds * 1000);
+    pthread_mutex_lock(&server->lock);
+    server->has_ended = true;
+    pthread_mutex_unlock(&server->lock);
     clef_worker_stop(server->worker);
     /* Everything owed is answered now; what clients do not take is cut off. */
     (void)clef_http_wait_idle(server->http, DRAIN_TICK_MS * 10);
@@ -251,8 +257,10 @@ void clef_server_close(clef_server *server) {
     }
     /* Each of the two hands work to the other: first the threads end, then what they share. */
     clef_encoders_stop(server->encoders);
+    clef_encoders_stop(server->fetchers);
     clef_worker_close(server->worker);
     clef_encoders_close(server->encoders);
+    clef_encoders_close(server->fetchers);
     clef_http_close(server->http);
     clef_access_log_close(&server->log);
     if (server->has_lock) {

@@ -97,7 +97,7 @@ static void read_video(const clef_json *row, clef_text *frames, uint32_t count, 
     clef_video_options options = read_options(clef_json_member(row, "media_kwargs"));
     clef_status status = clef_frame_list_open(&list, &source, error);
     if (status == CLEF_OK) {
-        status = clef_video_read(&source, &options, CLEF_RESIZE_TORCH, &video, error);
+        status = clef_video_read(&source, &options, CLEF_RESIZE_TORCH, NULL, &video, error);
     }
     if (status == CLEF_OK && has_member(row, "grid_thw")) {
         check_plan(row, &video.plan);

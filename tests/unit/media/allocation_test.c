@@ -77,7 +77,7 @@ static clef_status read_video(const void *subject, clef_error *error) {
     clef_status status = clef_frame_list_open(&list, &source, error);
     if (status == CLEF_OK) {
         status = clef_video_read(&source, &(clef_video_options){.pixels = {0, 20000}},
-                                 CLEF_RESIZE_TORCH, &video, error);
+                                 CLEF_RESIZE_TORCH, NULL, &video, error);
     }
     assert_true((status == CLEF_OK) == (video.frames != NULL));
     clef_video_release(&video);

@@ -124,7 +124,7 @@ static void a_file_as_a_video(void **state) {
     clef_video_options options = {.has_metadata_rate = true,
                                   .metadata_rate = clef_video_file_rate(input)};
     clef_video video;
-    assert_ok(clef_video_read(&source, &options, CLEF_RESIZE_TORCH, &video, &error), &error);
+    assert_ok(clef_video_read(&source, &options, CLEF_RESIZE_TORCH, NULL, &video, &error), &error);
     assert_int_equal(video.plan.frame_count, 4);
     static const uint32_t indices[] = {0, 6, 13, 19};
     for (uint32_t i = 0; i < 4; i++) {

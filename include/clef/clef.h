@@ -157,6 +157,15 @@ typedef enum clef_exif_mode {
     CLEF_EXIF_IGNORE, /* they stay as they are stored, as in the reference */
 } clef_exif_mode;
 
+/* Which hosts pictures may be fetched from. All-zero: the public internet, ports 80 and 443. */
+typedef struct clef_remote_images {
+    const char *const *hosts; /* [host_count] names and addresses that may also lie in a network
+                                 that others do not reach, as they stand in requests */
+    size_t host_count;
+    const uint16_t *ports; /* [port_count], in place of 80 and 443 */
+    size_t port_count;
+} clef_remote_images;
+
 /* Which pictures and videos may be read in a call. A request with others fails with CLEF_BUSY
  * before anything slow begins, so that a thread that must not take long can leave it to another. */
 typedef enum clef_media_mode {
@@ -181,6 +190,9 @@ typedef struct clef_record_options {
     bool truncate;               /* cut the end of an over-long state instead of refusing */
     clef_control_token_mode control_tokens;
     clef_exif_mode exif; /* of pictures and frames, and the turn that a video file asks for */
+    /* What http:// and https:// addresses of pictures do: NULL refuses them, else they are fetched
+     * during the call, up to ten seconds each. CLEF_NETWORK when that does not work out. */
+    const clef_remote_images *remote_images;
     clef_media_mode media;
     uint64_t
         media_bytes; /* decoded pictures of all records of the model that are open; a call waits

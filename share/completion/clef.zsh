@@ -47,6 +47,9 @@ _clef() {
             '--truncate[Read only the beginning of a state that is too long, instead of refusing it]' \
             '--control-tokens[What control tokens written in a request are\: plain text, the default, or control tokens, as in the reference implementation]:value:(plain parse)' \
             '--exif[Whether pictures are turned upright, as the camera noted in them\: apply, the default, or ignore, as in the reference implementation]:value:(apply ignore)' \
+            '--remote-images[Fetch pictures whose http\:// or https\:// addresses stand in a request, from the public internet alone; without it they are refused]' \
+            '--remote-allow[With --remote-images\: a name or address, as it stands in requests, that may lie in a private network or on this machine]:HOST: ' \
+            '--remote-ports[With --remote-images\: ports that may be connected to; 80,443 by default]:PORT,...: ' \
             '--json[Write an error as one line of JSON with type, loc and msg]' \
             '--help[Show this help]' \
             '*:file:_files' ;;
@@ -78,6 +81,9 @@ _clef() {
             '--truncate[Read only the beginning of a state that is too long, instead of refusing it]' \
             '--control-tokens[What control tokens written in a request are\: plain text, the default, or control tokens, as in the reference implementation]:value:(plain parse)' \
             '--exif[Whether pictures are turned upright, as the camera noted in them\: apply, the default, or ignore, as in the reference implementation]:value:(apply ignore)' \
+            '--remote-images[Fetch pictures whose http\:// or https\:// addresses stand in a request, from the public internet alone; without it they are refused]' \
+            '--remote-allow[With --remote-images\: a name or address, as it stands in requests, that may lie in a private network or on this machine]:HOST: ' \
+            '--remote-ports[With --remote-images\: ports that may be connected to; 80,443 by default]:PORT,...: ' \
             '--prefix-cache-bytes[Memory for states of requests that may come again or go on; 0\: none are kept; a quarter of the free memory by default]:N: ' \
             '--prefix-cache-entries[How many of them at most; 0\: none are kept; as many as fit by default]:N: ' \
             '--prefix-cache-dir[Existing directory that keeps states over restarts too; one server at a time]:DIR: ' \
@@ -115,6 +121,9 @@ _clef() {
             '--truncate[Read only the beginning of a state that is too long, instead of refusing it]' \
             '--control-tokens[What control tokens written in a request are\: plain text, the default, or control tokens, as in the reference implementation]:value:(plain parse)' \
             '--exif[Whether pictures are turned upright, as the camera noted in them\: apply, the default, or ignore, as in the reference implementation]:value:(apply ignore)' \
+            '--remote-images[Fetch pictures whose http\:// or https\:// addresses stand in a request, from the public internet alone; without it they are refused]' \
+            '--remote-allow[With --remote-images\: a name or address, as it stands in requests, that may lie in a private network or on this machine]:HOST: ' \
+            '--remote-ports[With --remote-images\: ports that may be connected to; 80,443 by default]:PORT,...: ' \
             '--json[Write an error as one line of JSON with type, loc and msg]' \
             '--help[Show this help]' \
             '*:file:_files' ;;

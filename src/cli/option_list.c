@@ -159,6 +159,25 @@ static const clef_option_row media_rows[] = {
      FIELD(exif),
      .help = "Whether pictures are turned upright, as the camera noted in them: apply, the "
              "default, or ignore, as in the reference implementation."},
+    {.name = "remote-images",
+     .kind = CLEF_OPTION_FLAG,
+     FIELD(has_remote_images),
+     .help =
+         "Fetch pictures whose http:// or https:// addresses stand in a request, from the public "
+         "internet alone; without it they are refused. Needs a build with libcurl. The server "
+         "also reads $CLEF_ALLOW_REMOTE_IMAGES."},
+    {.name = "remote-allow",
+     .value = "HOST",
+     .kind = CLEF_OPTION_LIST,
+     FIELD(remote_hosts),
+     .help = "With --remote-images: a name or address, as it stands in requests, that may lie in a "
+             "private network or on this machine. May be repeated."},
+    {.name = "remote-ports",
+     .value = "PORT,...",
+     .kind = CLEF_OPTION_TEXT,
+     FIELD(remote_ports),
+     .minimum = 1,
+     .help = "With --remote-images: ports that may be connected to; 80,443 by default."},
 };
 const clef_option_group clef_options_media = GROUP("Pictures and videos", media_rows);
 

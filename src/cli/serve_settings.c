@@ -66,6 +66,10 @@ static clef_status complete_switches(clef_settings *settings, const clef_environ
         status = read_switch("CLEF_FAKE_ENGINE", environment->fake_engine,
                              &settings->has_fake_engine, error);
     }
+    if (status == CLEF_OK && !settings->has_remote_images && environment->remote_images != NULL) {
+        status = read_switch("CLEF_ALLOW_REMOTE_IMAGES", environment->remote_images,
+                             &settings->has_remote_images, error);
+    }
     if (status == CLEF_OK && settings->warm_up == CLEF_SWITCH_DEFAULT &&
         environment->warm_up != NULL) {
         status = read_switch("CLEF_WARMUP", environment->warm_up, &is_on, error);

@@ -93,6 +93,9 @@ typedef struct clef_settings {
     size_t question_count;
     clef_argument_list images, videos; /* files, and folders of frames */
     unsigned exif;                     /* a clef_exif_mode */
+    bool has_remote_images;
+    clef_argument_list remote_hosts;
+    const char *remote_ports; /* numbers, separated by commas */
 
     unsigned output; /* a clef_output_choice */
     unsigned unrounded;

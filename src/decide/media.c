@@ -34,6 +34,7 @@ static clef_status check_count(const char *list, size_t count, const char *what,
 /* What reading has in hand: whose media they are, and what all of them come under. */
 typedef struct media_reading {
     const clef_request *request;
+    clef_media_source source;
     clef_decode_options decode;
     clef_media_arguments arguments;
     clef_arena *arena;
@@ -59,7 +60,7 @@ static clef_status read_pictures(media_reading *of, clef_error *error) {
     const clef_json *value = list == NULL ? NULL : list->first;
     for (; value != NULL; value = value->next) {
         clef_medium *item = &media->items[media->image_count];
-        clef_status status = clef_media_picture_read(value, &options, item, error);
+        clef_status status = clef_media_picture_read(value, &of->source, &options, item, error);
         if (status != CLEF_OK) {
             name_item("images", media->image_count, SIZE_MAX, error);
             return status;
@@ -83,8 +84,8 @@ static clef_status read_videos(media_reading *of, clef_error *error) {
         if (status != CLEF_OK) {
             return status;
         }
-        status = clef_media_video_read(value, &of->decode, &options, &media->memory, item, &fault,
-                                       error);
+        status = clef_media_video_read(value, &of->source, &of->decode, &options, &media->memory,
+                                       item, &fault, error);
         if (status != CLEF_OK) {
             name_item("videos", media->video_count, fault, error);
             return status;
@@ -130,6 +131,28 @@ static clef_status read_items(media_reading *of, size_t count, clef_error *error
     return status;
 }
 
+static bool has_remote(const clef_json *list) {
+    const clef_json *value = list == NULL ? NULL : list->first;
+    while (value != NULL && !clef_media_item_is_remote(value)) {
+        value = value->next;
+    }
+    return value != NULL;
+}
+
+/* Whether the call may read the media of the request. What is refused anyway is in reach. */
+static bool is_in_reach(const clef_request *request, const clef_media_settings *settings) {
+    switch (settings->reach) {
+    case CLEF_MEDIA_REACH_NONE:
+        return false;
+    case CLEF_MEDIA_REACH_ENCLOSED:
+        return settings->remote == NULL ||
+               (!has_remote(request->images) && !has_remote(request->videos));
+    case CLEF_MEDIA_REACH_ALL:
+        break;
+    }
+    return true;
+}
+
 clef_status clef_media_read(const clef_request *request, const clef_media_settings *settings,
                             clef_arena *arena, clef_media *media, clef_error *error) {
     size_t count = count_items(request->images) + count_items(request->videos);
@@ -138,11 +161,12 @@ clef_status clef_media_read(const clef_request *request, const clef_media_settin
         return CLEF_OK;
     }
     media_reading of = {.request = request,
+                        .source = {.remote = settings->remote, .stop = settings->stop},
                         .decode = {.ignores_exif = settings->ignores_exif},
                         .arena = arena,
                         .media = media};
     clef_status status = check_counts(request, error);
-    if (status == CLEF_OK && settings->reach == CLEF_MEDIA_REACH_NONE) {
+    if (status == CLEF_OK && !is_in_reach(request, settings)) {
         return clef_fail(error, CLEF_BUSY, "pictures and videos are not read in this call");
     }
     if (status == CLEF_OK) {

@@ -5,6 +5,7 @@
 
 #include "base/memory_budget.h"
 #include "decide/record.h"
+#include "media/fetch.h"
 #include "media/video.h"
 
 /* Items of a request. */
@@ -40,6 +41,7 @@ typedef enum clef_media_reach {
 typedef struct clef_media_settings {
     bool ignores_exif;
     clef_media_reach reach;
+    const clef_fetch_rules *remote; /* borrowed for the call; NULL: addresses are refused */
     clef_memory_budget *budget; /* of decoded pictures, borrowed as long as the media; NULL: none */
     uint64_t byte_limit;        /* of that budget; 0: none */
     clef_stop stop;             /* of reading; asked during the call only */
@@ -55,8 +57,8 @@ typedef struct clef_media_arguments {
 /* Reads the media of a request one behind the other, and the first failure answers:
  * CLEF_BAD_REQUEST and CLEF_TOO_LARGE of kind "media_error" with the item's name in front
  * ("images[1]: …"), CLEF_OVER_LIMIT for too many items, CLEF_BUSY for media out of reach,
- * CLEF_CANCELLED, CLEF_OUT_OF_MEMORY. `arena` is the request's. Nothing is fetched: an address of a
- * remote picture is refused. Leaves nothing on failure. */
+ * CLEF_NETWORK for what could not be fetched, CLEF_CANCELLED, CLEF_OUT_OF_MEMORY. `arena` is the
+ * request's. Leaves nothing on failure. */
 clef_status clef_media_read(const clef_request *request, const clef_media_settings *settings,
                             clef_arena *arena, clef_media *media, clef_error *error);
 void clef_media_release(clef_media *media);

@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "media/decode_video.h"
+#include "media/media_error.h"
 #include "media/media_text.h"
 
 /* ---- spellings ------------------------------------------------------------------------------ */
@@ -26,26 +27,73 @@ static const clef_json *find_text(const clef_json *value) {
     return is_string(value) ? value : NULL;
 }
 
-/* The encoded bytes of a picture or of a video file, owned by the caller. */
-static clef_status take_bytes(const clef_json *value, clef_media_kind kind, clef_text *bytes,
-                              clef_error *error) {
+bool clef_media_item_is_remote(const clef_json *value) {
+    if (value->type == CLEF_JSON_ARRAY) {
+        for (const clef_json *frame = value->first; frame != NULL; frame = frame->next) {
+            if (frame->type != CLEF_JSON_ARRAY && clef_media_item_is_remote(frame)) {
+                return true;
+            }
+        }
+        return false;
+    }
+    const clef_json *text = find_text(value);
+    return text != NULL && clef_media_form_of(text->text) == CLEF_MEDIA_REMOTE;
+}
+
+/* ---- bytes ---------------------------------------------------------------------------------- */
+
+/* What another host has, within what is left of the request's share. Of pictures only those formats
+ * are handed on that are read, so that no message tells what answered. */
+static clef_status fetch_bytes(clef_text url, clef_media_kind kind, clef_media_source *source,
+                               clef_text *bytes, clef_error *error) {
+    clef_buffer fetched = {0};
+    const char *name;
+    size_t own_limit = kind == CLEF_MEDIA_VIDEO ? CLEF_FETCH_BYTE_LIMIT : CLEF_MEDIA_BYTE_LIMIT;
+    size_t left = CLEF_FETCH_BYTE_LIMIT - source->fetched_bytes;
+    if (source->fetched_count == CLEF_FETCH_COUNT_LIMIT) {
+        return clef_fail_media(error, CLEF_BAD_REQUEST, "more than %d remote images in a request",
+                               CLEF_FETCH_COUNT_LIMIT);
+    }
+    source->fetched_count++;
+    clef_status status = clef_fetch(url, source->remote, left < own_limit ? left : own_limit,
+                                    &source->stop, &fetched, error);
+    if (status != CLEF_OK) {
+        return status;
+    }
+    source->fetched_bytes += fetched.length;
+    *bytes = clef_buffer_text(&fetched);
+    clef_picture_format format = clef_picture_format_of(bytes->bytes, bytes->length, &name);
+    bool is_read =
+        format == CLEF_PICTURE_PNG || format == CLEF_PICTURE_JPEG || format == CLEF_PICTURE_WEBP;
+    return kind == CLEF_MEDIA_VIDEO || is_read ? CLEF_OK : clef_fetch_fail(error);
+}
+
+/* The encoded bytes of a picture or of a video file, owned by the caller in any case. */
+static clef_status take_bytes(const clef_json *value, clef_media_kind kind,
+                              clef_media_source *source, clef_text *bytes, clef_error *error) {
     const clef_json *text = find_text(value);
     uint8_t *decoded = NULL;
     size_t length = 0;
-    clef_status status =
-        text == NULL ? clef_media_refuse_form(kind, error)
-                     : clef_media_text_decode(text->text, kind, 0, &decoded, &length, error);
+    *bytes = (clef_text){NULL, 0};
+    if (text == NULL) {
+        return clef_media_refuse_form(kind, error);
+    }
+    if (source->remote != NULL && clef_media_form_of(text->text) == CLEF_MEDIA_REMOTE) {
+        return fetch_bytes(text->text, kind, source, bytes, error);
+    }
+    clef_status status = clef_media_text_decode(text->text, kind, 0, &decoded, &length, error);
     *bytes = (clef_text){(const char *)decoded, length};
     return status;
 }
 
 /* ---- pictures ------------------------------------------------------------------------------- */
 
-clef_status clef_media_picture_read(const clef_json *value, const clef_image_options *options,
-                                    clef_medium *item, clef_error *error) {
+clef_status clef_media_picture_read(const clef_json *value, clef_media_source *source,
+                                    const clef_image_options *options, clef_medium *item,
+                                    clef_error *error) {
     clef_text bytes;
     clef_image image = {0};
-    clef_status status = take_bytes(value, CLEF_MEDIA_IMAGE, &bytes, error);
+    clef_status status = take_bytes(value, CLEF_MEDIA_IMAGE, source, &bytes, error);
     if (status == CLEF_OK) {
         status = clef_image_read(bytes.bytes, bytes.length, options, &image, error);
     }
@@ -84,6 +132,7 @@ static clef_status keep_video(clef_video *video, clef_medium *item, clef_error *
 
 /* How a video is read; borrowed for the call. */
 typedef struct video_reading {
+    clef_media_source *source;
     const clef_decode_options *decode;
     const clef_video_options *options;
     clef_memory_grant *memory;
@@ -115,7 +164,7 @@ static clef_status read_frames(const video_reading *of, const clef_json *value, 
     for (const clef_json *frame = value->first; frame != NULL && status == CLEF_OK;
          frame = frame->next) {
         *fault = count;
-        status = take_bytes(frame, CLEF_MEDIA_IMAGE, &frames[count++], error);
+        status = take_bytes(frame, CLEF_MEDIA_IMAGE, of->source, &frames[count++], error);
     }
     if (status == CLEF_OK) {
         clef_frame_source source;
@@ -138,7 +187,7 @@ static clef_status read_frames(const video_reading *of, const clef_json *value, 
 static clef_status read_file(const video_reading *of, const clef_json *value, clef_error *error) {
     clef_text bytes;
     clef_video_file *file = NULL;
-    clef_status status = take_bytes(value, CLEF_MEDIA_VIDEO, &bytes, error);
+    clef_status status = take_bytes(value, CLEF_MEDIA_VIDEO, of->source, &bytes, error);
     if (status == CLEF_OK) {
         status = clef_video_file_open(bytes.bytes, bytes.length, of->decode, &file, error);
     }
@@ -157,10 +206,11 @@ static clef_status read_file(const video_reading *of, const clef_json *value, cl
     return status;
 }
 
-clef_status clef_media_video_read(const clef_json *value, const clef_decode_options *decode,
+clef_status clef_media_video_read(const clef_json *value, clef_media_source *source,
+                                  const clef_decode_options *decode,
                                   const clef_video_options *options, clef_memory_grant *memory,
                                   clef_medium *item, size_t *fault, clef_error *error) {
-    const video_reading of = {decode, options, memory, item};
+    const video_reading of = {source, decode, options, memory, item};
     *fault = SIZE_MAX;
     return value->type == CLEF_JSON_ARRAY ? read_frames(&of, value, fault, error)
                                           : read_file(&of, value, error);

@@ -88,7 +88,14 @@ static clef_status read_media(clef_record *record, const clef_record_options *op
         *media = record->media_owner->media.media;
         return CLEF_OK;
     }
+    const clef_remote_images *remote = options->remote_images;
+    clef_fetch_rules rules = {0};
+    if (remote != NULL) {
+        rules = (clef_fetch_rules){remote->hosts, remote->host_count, remote->ports,
+                                   remote->port_count};
+    }
     const clef_media_settings settings = {
+        .remote = remote != NULL ? &rules : NULL,
         .ignores_exif = options->exif == CLEF_EXIF_IGNORE,
         .reach = options->media == CLEF_MEDIA_NONE       ? CLEF_MEDIA_REACH_NONE
                  : options->media == CLEF_MEDIA_ENCLOSED ? CLEF_MEDIA_REACH_ENCLOSED

@@ -72,9 +72,10 @@ static void write_card(const card_writer *writer, const char *name) {
     write_field(out, "precision", writer->facts.precision);
     write_limits(writer);
     clef_buffer_append_format(out,
-                              ",\"remote_images\":false,\"exif\":\"%s\",\"requests\":%" PRIu64
+                              ",\"remote_images\":%s,\"exif\":\"%s\",\"requests\":%" PRIu64
                               ",\"queued\":%zu"
                               ",\"uptime_s\":%" PRIu64 "}",
+                              server->options.record.remote_images != NULL ? "true" : "false",
                               server->options.record.exif == CLEF_EXIF_IGNORE ? "ignore" : "apply",
                               clef_metrics_requests(&server->metrics), writer->report.waiting_count,
                               (clef_clock_ns() - server->started_ns) / NANOSECONDS);

@@ -230,6 +230,9 @@ clef_status clef_server_start(clef_server *server, clef_model *model, const char
     server->model = model;
     server->cpu_level = cpu_level;
     clef_status status = clef_encoders_create(CLEF_ENCODER_THREADS, &server->encoders, error);
+    if (status == CLEF_OK && server->options.record.remote_images != NULL) {
+        status = clef_encoders_create(CLEF_FETCHER_THREADS, &server->fetchers, error);
+    }
     if (status == CLEF_OK) {
         status = clef_worker_create(model, &options, &server->worker, error);
     }

@@ -3,10 +3,13 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import struct
 import subprocess
 import threading
 import unittest
+import zlib
 from typing import Any
 
 from service import BASE, FIXTURES, PROGRAM, Service, clean_environment
@@ -63,11 +66,16 @@ class Media(unittest.TestCase):
             self.assertEqual(service.metric("clef_feature_cache_misses_total"), 1)
 
     def test_refusals(self) -> None:
+        def chunk(name: bytes, content: bytes) -> bytes:
+            return struct.pack(">I", len(content)) + name + content + struct.pack(">I", zlib.crc32(name + content))
+        huge = b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", 60000, 60000, 8, 2, 0, 0, 0)) + chunk(b"IDAT", b"")
         with Service() as service:
             for images, status, message in (
                     (["x" * 30000], 422, "images[0]: not a decodable image"),
                     (["!"], 422, "images[0]: invalid base64 image data"),
                     (["http://127.0.0.1/a.png"], 422, "images[0]: remote image URLs are disabled on this server"),
+                    ([base64.b64encode(huge).decode()], 422, "images[0]: image is 60000x60000, over the 64-megapixel limit"),
+                    ([base64.b64encode(bytes((20 << 20) + 1)).decode()], 422, "images[0]: image over the 20 MiB limit"),
                     ([5], 422, "images[0]: expected a base64 string"), ("x", 422, "images must be a list")):
                 reply = service.decide({**BASE, "images": images})
                 self.assertEqual(reply.status, status)

@@ -165,6 +165,9 @@ clef_status clef_media_read(const clef_request *request, const clef_media_settin
                         .decode = {.ignores_exif = settings->ignores_exif},
                         .arena = arena,
                         .media = media};
+    if (settings->usual != NULL) {
+        of.arguments = *settings->usual;
+    }
     clef_status status = check_counts(request, error);
     if (status == CLEF_OK && !is_in_reach(request, settings)) {
         return clef_fail(error, CLEF_BUSY, "pictures and videos are not read in this call");

@@ -29,6 +29,13 @@ typedef struct clef_media {
     clef_memory_grant memory; /* what all frames hold */
 } clef_media;
 
+/* What media_kwargs say. All-zero means default. */
+typedef struct clef_media_arguments {
+    clef_pixel_budget image_pixels;
+    clef_video_options video; /* but for the metadata, which differ from video to video */
+    const clef_json *metadata;
+} clef_media_arguments;
+
 /* Which media may be read in this call; whoever must not take long leaves the others to another
  * thread. */
 typedef enum clef_media_reach {
@@ -40,19 +47,13 @@ typedef enum clef_media_reach {
 /* How media are read, whatever the request says. All-zero means default. */
 typedef struct clef_media_settings {
     bool ignores_exif;
+    const clef_media_arguments *usual; /* what media_kwargs begin with; borrowed; NULL: all-zero */
     clef_media_reach reach;
     const clef_fetch_rules *remote; /* borrowed for the call; NULL: addresses are refused */
     clef_memory_budget *budget; /* of decoded pictures, borrowed as long as the media; NULL: none */
     uint64_t byte_limit;        /* of that budget; 0: none */
     clef_stop stop;             /* of reading; asked during the call only */
 } clef_media_settings;
-
-/* What media_kwargs say. All-zero means default. */
-typedef struct clef_media_arguments {
-    clef_pixel_budget image_pixels;
-    clef_video_options video; /* but for the metadata, which differ from video to video */
-    const clef_json *metadata;
-} clef_media_arguments;
 
 /* Reads the media of a request one behind the other, and the first failure answers:
  * CLEF_BAD_REQUEST and CLEF_TOO_LARGE of kind "media_error" with the item's name in front
@@ -70,7 +71,7 @@ static inline size_t clef_media_count(const clef_media *media) {
 /* Placeholders in the prompt: one for each row of features. */
 size_t clef_media_token_count(const clef_media *media);
 
-/* Reads media_kwargs (an object, or NULL); an unknown key is refused. */
+/* Reads media_kwargs (an object, or NULL) over what is in *arguments; an unknown key is refused. */
 clef_status clef_media_arguments_read(const clef_json *object, clef_media_arguments *arguments,
                                       clef_error *error);
 

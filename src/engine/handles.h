@@ -29,6 +29,7 @@ struct clef_model {
     clef_tokenizer *tokenizer;
     bool is_tokenizer_only;
     clef_precision precision;
+    clef_media_arguments media_usual; /* how its processor prepares pictures and videos */
     clef_memory_budget *media_memory; /* of decoded pictures of its records */
     /* Only when not tokenizer-only: */
     clef_weight_store *backbone_store, *head_store;

@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "model/processor_config.h"
 
 static char *copy_string(const char *string) {
     size_t length = strlen(string);
@@ -106,6 +107,20 @@ static clef_status load_network(clef_model *model, clef_error *error) {
     return status;
 }
 
+/* Read without weights too: the tokens of a request follow it. */
+static clef_status load_processor(clef_model *model, clef_error *error) {
+    clef_processor_config config;
+    clef_status status = clef_processor_config_load(model->directory, &config, error);
+    model->media_usual = (clef_media_arguments){
+        .image_pixels = {config.image_pixels_least, config.image_pixels_most},
+        .video = {.pixels = {config.video_pixels_least, config.video_pixels_most},
+                  .usual_rate = config.video_rate,
+                  .frames_least = config.video_frames_least,
+                  .frames_most = config.video_frames_most},
+    };
+    return status;
+}
+
 static clef_status note_warning(clef_model *model, clef_error *error) {
     const char *warning =
         model->backbone_store == NULL ? NULL : clef_weight_store_warning(model->backbone_store);
@@ -162,6 +177,9 @@ clef_status clef_model_open(clef_runtime *runtime, const char *directory,
     }
     if (status == CLEF_OK) {
         status = clef_model_check_tokenizer(model, error);
+    }
+    if (status == CLEF_OK) {
+        status = load_processor(model, error);
     }
     if (status == CLEF_OK) {
         status = note_warning(model, error);

@@ -95,6 +95,7 @@ static clef_status read_media(clef_record *record, const clef_record_options *op
                                    remote->port_count};
     }
     const clef_media_settings settings = {
+        .usual = &record->model->media_usual,
         .remote = remote != NULL ? &rules : NULL,
         .ignores_exif = options->exif == CLEF_EXIF_IGNORE,
         .reach = options->media == CLEF_MEDIA_NONE       ? CLEF_MEDIA_REACH_NONE

@@ -327,6 +327,43 @@ static void gif_is_refused_by_name(void **state) {
     clef_model_close(model);
 }
 
+/* ---- the model's own sizes ------------------------------------------------------------------ */
+
+static void write_processor(const char *directory, const char *text) {
+    FILE *file = fopen(path_in(directory, "processor_config.json"), "w");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* A picture of 16 × 16 is enlarged to the least that the model's processor allows, unless the
+ * request says otherwise; a video is sampled as it says. */
+static void sizes_are_those_of_the_model(void **state) {
+    (void)state;
+    char *directory = copy_model(random_model());
+    body_list bodies;
+    load_bodies(&bodies, "tiny-random/media/requests.jsonl");
+    write_processor(directory, "{\"image_processor\":{\"size\":{\"shortest_edge\":16384}},"
+                               "\"video_processor\":{\"fps\":12,\"max_frames\":6}}");
+    clef_model *model = open_model_with(directory, 1, NULL);
+    clef_record *record = encode_body(model, body_of(&bodies, "one-image"));
+    assert_int_equal(record->media.media.items[0].grid.rows, 8);
+    assert_int_equal(record->media.media.items[0].grid.columns, 8);
+    clef_record_close(record);
+    record = encode_body(model, body_of(&bodies, "long-video"));
+    assert_int_equal(record->media.media.items[0].frame_count, 6);
+    clef_record_close(record);
+    clef_model_close(model);
+    write_processor(directory, "{\"image_processor\":{\"patch_size\":14}}");
+    clef_runtime *runtime = open_runtime(1, NULL);
+    clef_error error = {0};
+    assert_int_equal(clef_model_open(runtime, directory, NULL, &model, &error), CLEF_BAD_FILE);
+    assert_non_null(strstr(error.message, "image_processor.patch_size is 14; expected 16"));
+    clef_runtime_close(runtime);
+    drop_copy(directory);
+    clef_arena_release(&bodies.arena);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tokens_stand_where_the_reference_has_them),
@@ -335,6 +372,7 @@ int main(void) {
         cmocka_unit_test(what_the_reference_cannot_read_is_refused),
         cmocka_unit_test(pictures_are_turned_unless_told_otherwise),
         cmocka_unit_test(gif_is_refused_by_name),
+        cmocka_unit_test(sizes_are_those_of_the_model),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

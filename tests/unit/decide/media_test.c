@@ -186,7 +186,7 @@ static void digests_follow_pixels_order_and_kind(void **state) {
 
 static clef_media_arguments read_arguments(clef_arena *arena, const char *json) {
     clef_error error = {0};
-    clef_media_arguments arguments;
+    clef_media_arguments arguments = {0};
     assert_ok(clef_media_arguments_read(parse_json(clef_text_of(json), arena), &arguments, &error),
               &error);
     return arguments;

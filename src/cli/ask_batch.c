@@ -8,6 +8,7 @@
 #include "cli/interrupt.h"
 #include "cli/output.h"
 #include "cli/report.h"
+#include "cli/request_files.h"
 #include "cli/terminal.h"
 
 #include <inttypes.h>
@@ -104,8 +105,14 @@ static void receive_answer(void *context, clef_status status, clef_answer *answe
 static void start_line(ask_batch *batch, batch_slot *slot, clef_text line) {
     clef_error fault = {0};
     clef_record *record = NULL;
-    clef_status status = clef_record_encode(batch->workplace->model, line.bytes, line.length,
-                                            &batch->workplace->record_options, &record, &fault);
+    clef_buffer embedded = {0};
+    clef_text text;
+    clef_status status = clef_request_files_embed(line, &embedded, &text, &fault);
+    if (status == CLEF_OK) {
+        status = clef_record_encode(batch->workplace->model, text.bytes, text.length,
+                                    &batch->workplace->record_options, &record, &fault);
+    }
+    clef_buffer_release(&embedded);
     if (status != CLEF_OK) {
         finish_with_error(slot, &fault);
         return;

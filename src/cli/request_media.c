@@ -37,6 +37,10 @@ static clef_status append_file(const char *path, const char *what, clef_buffer *
     return status;
 }
 
+clef_status clef_request_media_append_file(const char *path, clef_buffer *body, clef_error *error) {
+    return append_file(path, "the picture", body, error);
+}
+
 /* ---- folders of frames ---------------------------------------------------------------------- */
 
 static void release_names(name_list *list) {
@@ -106,10 +110,6 @@ static clef_status append_folder(const char *path, clef_buffer *body, clef_error
 
 /* ---- members -------------------------------------------------------------------------------- */
 
-static clef_status append_picture(const char *path, clef_buffer *body, clef_error *error) {
-    return append_file(path, "the picture", body, error);
-}
-
 static clef_status append_video(const char *path, clef_buffer *body, clef_error *error) {
     struct stat facts;
     bool is_folder = stat(path, &facts) == 0 && S_ISDIR(facts.st_mode);
@@ -136,7 +136,8 @@ static clef_status append_list(const char *member, const clef_argument_list *lis
 
 clef_status clef_request_media_append(const clef_settings *settings, clef_buffer *body,
                                       clef_error *error) {
-    clef_status status = append_list("images", &settings->images, append_picture, body, error);
+    clef_status status =
+        append_list("images", &settings->images, clef_request_media_append_file, body, error);
     return status == CLEF_OK ? append_list("videos", &settings->videos, append_video, body, error)
                              : status;
 }

@@ -12,4 +12,7 @@
 clef_status clef_request_media_append(const clef_settings *settings, clef_buffer *body,
                                       clef_error *error);
 
+/* Appends the file of a picture or a video as one JSON string. Errors as above. */
+clef_status clef_request_media_append_file(const char *path, clef_buffer *body, clef_error *error);
+
 #endif

@@ -1,5 +1,5 @@
 /* The tower's turn: before the first slice of a record with media, its pictures and videos become
- * feature rows, one medium behind the other, so that patches and scratch of only one are held. What
+ * feature rows, one medium behind the other, so that scratch of only one is held. What
  * was seen before is not computed again. */
 #include "engine/session_parts.h"
 
@@ -16,35 +16,29 @@ static size_t tower_rows(const clef_session *session) {
     return session->row_limit < CLEF_VISION_ROWS ? session->row_limit : CLEF_VISION_ROWS;
 }
 
+static void write_patches(const void *context, size_t first, size_t count, float *out) {
+    const clef_medium *medium = context;
+    clef_patches_write(medium->frames, medium->frame_count, CLEF_PIXEL_TORCH, first, count, out);
+}
+
 /* Rows of `out`, as many as the medium has features. */
 static clef_status see_medium(clef_session *session, const clef_medium *medium, clef_matrix out,
                               clef_error *error) {
     const clef_network *network = &session->model->network;
-    size_t count = clef_patch_grid_patches(medium->grid);
     size_t row_limit = tower_rows(session);
     clef_vision_workspace workspace = {0};
-    clef_vision_picture picture = {.grid = medium->grid};
-    uint64_t patch_bytes = (uint64_t)count * CLEF_PATCH_VALUES * sizeof(float);
+    const clef_vision_picture picture = {
+        .grid = medium->grid, .write = write_patches, .context = medium};
     clef_status status = clef_system_memory_require(
-        patch_bytes + clef_vision_workspace_bytes(network, &picture, 1, row_limit),
-        "the vision tower", error);
-    if (status != CLEF_OK) {
-        return status;
+        clef_vision_workspace_bytes(network, &picture, 1, row_limit), "the vision tower", error);
+    if (status == CLEF_OK) {
+        status = clef_vision_workspace_create(network, &picture, 1, row_limit, &workspace, error);
     }
-    float *patches = clef_allocate_aligned(count, CLEF_PATCH_VALUES * sizeof *patches);
-    if (patches == NULL) {
-        return clef_fail_memory(error, (size_t)patch_bytes, "a picture's patches");
-    }
-    status = clef_vision_workspace_create(network, &picture, 1, row_limit, &workspace, error);
     if (status == CLEF_OK) {
         clef_vision_pass pass = {network, session->backend, &workspace, NULL};
-        clef_patches_write(medium->frames, medium->frame_count, CLEF_PIXEL_TORCH, 0, count,
-                           patches);
-        picture.patches = patches;
         clef_vision_tower_run(&pass, &picture, 1, out);
         clef_vision_workspace_release(&workspace);
     }
-    clef_release(patches);
     return status;
 }
 

@@ -14,6 +14,8 @@
 #include <stdlib.h>
 
 #define FILE_LIMIT ((size_t)64 << 20)
+/* Patches at a time, as the vision tower takes them. */
+#define BLOCK ((size_t)512)
 
 static clef_status make_patches(const clef_file *file, size_t *count, clef_error *error) {
     clef_image image;
@@ -23,11 +25,13 @@ static clef_status make_patches(const clef_file *file, size_t *count, clef_error
         return status;
     }
     *count = clef_patch_grid_patches(image.grid);
-    float *patches = clef_allocate_aligned(*count, CLEF_PATCH_VALUES * sizeof *patches);
+    float *patches = clef_allocate_aligned(BLOCK, CLEF_PATCH_VALUES * sizeof *patches);
     if (patches == NULL) {
-        status = clef_fail_memory(error, *count, "patches");
-    } else {
-        clef_patches_write(&image.picture, 1, CLEF_PIXEL_TORCH, 0, *count, patches);
+        status = clef_fail_memory(error, BLOCK, "patches");
+    }
+    for (size_t first = 0; status == CLEF_OK && first < *count; first += BLOCK) {
+        size_t rows = *count - first < BLOCK ? *count - first : BLOCK;
+        clef_patches_write(&image.picture, 1, CLEF_PIXEL_TORCH, first, rows, patches);
     }
     clef_release(patches);
     clef_image_release(&image);

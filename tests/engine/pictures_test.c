@@ -287,7 +287,7 @@ static clef_record *encode_turned(clef_model *model, clef_text body, clef_exif_m
 
 /* A photograph stored lying down, 60 high and 120 wide: upright by default, with its sides
  * exchanged; as stored on demand, and the two never share what was kept. */
-static void pictures_are_turned_unless_told_otherwise(void **state) {
+static void e09_pictures_are_turned_unless_told_otherwise(void **state) {
     clef_model *model = open_model_with(random_model(), 1, NULL);
     clef_session *session = open_cached(model), *plain = open_session(model, 128);
     body_list bodies;
@@ -370,7 +370,7 @@ int main(void) {
         cmocka_unit_test(packing_does_not_matter),
         cmocka_unit_test(kept_states_belong_to_their_pixels),
         cmocka_unit_test(what_the_reference_cannot_read_is_refused),
-        cmocka_unit_test(pictures_are_turned_unless_told_otherwise),
+        cmocka_unit_test(e09_pictures_are_turned_unless_told_otherwise),
         cmocka_unit_test(gif_is_refused_by_name),
         cmocka_unit_test(sizes_are_those_of_the_model),
     };

@@ -12,9 +12,20 @@ import unittest
 import zlib
 from typing import Any
 
-from service import BASE, FIXTURES, PROGRAM, Service, clean_environment
+from service import BASE, FIXTURES, PROGRAM, SLOWNESS, Service, clean_environment, post
 
 NAMES = ("image-01", "image-02", "image-03")
+
+
+def chunk(name: bytes, content: bytes) -> bytes:
+    return struct.pack(">I", len(content)) + name + content + struct.pack(">I", zlib.crc32(name + content))
+
+
+def png(width: int, height: int, grey: int = 128) -> str:
+    """A flat grey picture as base64."""
+    row = b"\0" + bytes([grey]) * width
+    data = chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)) + chunk(b"IDAT", zlib.compress(row * height))
+    return base64.b64encode(b"\x89PNG\r\n\x1a\n" + data + chunk(b"IEND", b"")).decode()
 
 
 def request_of(name: str) -> Any:
@@ -65,9 +76,57 @@ class Media(unittest.TestCase):
             # One picture, seen once, whatever was asked about it.
             self.assertEqual(service.metric("clef_feature_cache_misses_total"), 1)
 
+    def test_d06_pictures_are_never_cut(self) -> None:
+        long_state = "The order was delayed and the customer waits. " * 1210
+        picture = png(1280, 720)
+        with Service() as service:
+            reply = service.decide({**BASE, "images": [png(4096, 4096)]})
+            self.assertEqual((reply.status, reply.detail[0]["type"]), (422, "over_limit"))
+            self.assertRegex(reply.detail[0]["msg"], "^prompt and media are 16,4[0-9][0-9] tokens, over the 16,384-token limit: send fewer or smaller pictures$")
+            text = service.decide({**BASE, "state": long_state})
+            self.assertEqual(text.status, 200, text.body)
+            reply = service.decide({**BASE, "state": long_state, "images": [picture]})
+            self.assertEqual((reply.status, reply.detail[0]["type"]), (422, "over_limit"))
+        with Service("--truncate") as service:
+            reply = service.decide({**BASE, "state": long_state, "images": [picture]})
+            self.assertEqual(reply.status, 200, reply.body)
+            body = reply.json()
+            self.assertTrue(body["truncated"])
+            self.assertEqual(body["usage"]["input_tokens"], 16384)
+            self.assertLess(body["usage"]["state_tokens_used"], body["usage"]["state_tokens"])
+            self.assertEqual(service.decide({**BASE, "images": [png(4096, 4096)]}).status, 422)
+
+    def test_e06_a_state_goes_on_behind_a_picture(self) -> None:
+        body = request_of(NAMES[0])
+        first = "The parcel came back to the shop. " * 12
+        states = (first, first + "They ask for their money. ", first + "Nobody knows where it was. ")
+        with Service("--round", "none", "--prefix-cache-bytes", "0", fake=False) as service:
+            expected = [answers_of(service.decide({**body, "state": state})) for state in states]
+        with Service("--round", "none", fake=False) as service:
+            replies = [service.decide({**body, "state": state}) for state in states]
+            self.assertEqual([answers_of(reply) for reply in replies], expected)
+            for reply in replies[1:]:
+                self.assertGreater(int(reply.headers["x-clef-cached-tokens"]), 100)
+
+    def test_i02_memory_stays_with_ever_new_pictures(self) -> None:
+        count = max(60, 240 // SLOWNESS)
+        sizes = []
+        with Service("--prefix-cache-bytes", "8000000", "--feature-cache-bytes", "2000000", fake=False) as service:
+            for number in range(count):
+                body = {**BASE, "state": f"Number {number}.", "images": [png(96, 64 + number % 30, number % 251)]}
+                if number % 10 == 9:
+                    with service.connect() as stream:
+                        stream.sendall(post(json.dumps(body).encode()))
+                else:
+                    self.assertEqual(service.decide(body).status, 200)
+                if number % (count // 3) == count // 3 - 1:
+                    sizes.append(service.resident_bytes())
+            self.assertLessEqual(service.metric("clef_feature_cache_bytes"), 2000000)
+            self.assertGreater(service.metric("clef_feature_cache_evictions_total"), 0)
+            self.assertTrue(service.metric_becomes('clef_memory_bytes{kind="pictures"}', 0))
+        self.assertLess(sizes[2] - sizes[1], 12 << 20, sizes)
+
     def test_refusals(self) -> None:
-        def chunk(name: bytes, content: bytes) -> bytes:
-            return struct.pack(">I", len(content)) + name + content + struct.pack(">I", zlib.crc32(name + content))
         huge = b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", 60000, 60000, 8, 2, 0, 0, 0)) + chunk(b"IDAT", b"")
         with Service() as service:
             for images, status, message in (

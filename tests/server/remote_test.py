@@ -114,7 +114,7 @@ class Remote(unittest.TestCase):
             self.assertIs(service.request("GET", "/v1/models").json()["models"][0]["remote_images"], False)
         self.assertEqual(Host.asked, [])
 
-    def test_nothing_inside_the_network(self) -> None:
+    def test_j03_nothing_inside_the_network(self) -> None:
         port = self.port
         with Service("--remote-ports", f"{port},80", CLEF_ALLOW_REMOTE_IMAGES="1") as service:
             self.assertIs(service.request("GET", "/v1/models").json()["models"][0]["remote_images"], True)
@@ -146,7 +146,7 @@ class Remote(unittest.TestCase):
             reply = service.request("POST", "/v1/systemone/separate", with_images(f"{self.url}/once"))
             self.assertEqual((reply.status, Host.asked), (200, ["/once"]), reply.body)
 
-    def test_what_does_not_work_out_says_nothing(self) -> None:
+    def test_j03_what_does_not_work_out_says_nothing(self) -> None:
         away = base64.urlsafe_b64encode(f"http://localhost:{self.port}/a.jpg".encode()).decode()
         inside = base64.urlsafe_b64encode(b"http://169.254.169.254/").decode()
         file = base64.urlsafe_b64encode(b"file:///etc/passwd").decode()

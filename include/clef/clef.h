@@ -204,8 +204,9 @@ typedef struct clef_record_options {
     /* A record of the same body whose pictures and videos are shared instead of being read again;
      * NULL: none. */
     clef_record *media_record;
-    const char *cache_scope; /* records of different scopes never share kept states, so that nobody
-                                learns from a fast answer what others asked; NULL: all share */
+    const char *cache_scope; /* records of different scopes never share kept states or features, so
+                                that nobody learns from a fast answer what others asked; NULL: all
+                                share */
     /* One question in another light, chosen once the whole request has been checked. CLEF_USAGE
      * when there is no such question, or the order is none of its options. */
     const char *question; /* its id; NULL: none, and the fields below mean nothing */

@@ -51,6 +51,7 @@ struct clef_record {
     /* What decides the state beside the tokens, and from which of them on. */
     clef_digest cache_salt;
     size_t cache_salt_begin;
+    clef_digest cache_scope; /* zero: none. Whose features may be shared */
 };
 
 struct clef_answer {

@@ -156,7 +156,8 @@ static void set_salt(clef_record *record, const char *scope) {
     const clef_media *media = &record->media.media;
     record->cache_salt_begin = SIZE_MAX;
     if (scope != NULL) {
-        record->cache_salt = clef_digest_of(scope, strlen(scope));
+        record->cache_scope = clef_digest_of(scope, strlen(scope));
+        record->cache_salt = record->cache_scope;
         record->cache_salt_begin = 0;
     }
     if (clef_media_count(media) > 0) {

@@ -42,16 +42,27 @@ static clef_status see_medium(clef_session *session, const clef_medium *medium, 
     return status;
 }
 
+/* What a medium is kept under: its frames, and the scope of its record, so that nobody learns from
+ * a fast answer which pictures others have shown. */
+static clef_digest key_of(const clef_record *record, const clef_medium *medium) {
+    clef_digest_state state;
+    clef_digest_begin(&state, CLEF_DIGEST_KEY);
+    clef_digest_add(&state, record->cache_scope.bytes, sizeof record->cache_scope.bytes);
+    clef_digest_add(&state, medium->digest.bytes, sizeof medium->digest.bytes);
+    return clef_digest_finish(&state);
+}
+
 /* Rows of `out` as they were kept, or from the tower, and then kept. */
-static clef_status see_or_recall(clef_session *session, const clef_medium *medium, clef_matrix out,
-                                 clef_error *error) {
+static clef_status see_or_recall(clef_session *session, const clef_record *record,
+                                 const clef_medium *medium, clef_matrix out, clef_error *error) {
     size_t floats = out.rows * out.columns;
-    if (clef_feature_cache_take(&session->seen, &medium->digest, out.data, floats)) {
+    clef_digest key = key_of(record, medium);
+    if (clef_feature_cache_take(&session->seen, &key, out.data, floats)) {
         return CLEF_OK;
     }
     clef_status status = see_medium(session, medium, out, error);
     if (status == CLEF_OK) {
-        clef_feature_cache_put(&session->seen, &medium->digest, out.data, floats);
+        clef_feature_cache_put(&session->seen, &key, out.data, floats);
     }
     return status;
 }
@@ -80,7 +91,7 @@ clef_status clef_session_see_media(clef_session *session, clef_session_job *of, 
     for (size_t i = 0; i < clef_media_count(media) && status == CLEF_OK; i++) {
         size_t tokens = clef_patch_token_count(media->items[i].grid);
         clef_matrix out = {rows + first * columns, tokens, columns, columns};
-        status = see_or_recall(session, &media->items[i], out, error);
+        status = see_or_recall(session, record, &media->items[i], out, error);
         first += tokens;
     }
     if (status != CLEF_OK) {

@@ -167,6 +167,32 @@ static void records_of_a_step_share_it(void **state) {
     close_bench(&b);
 }
 
+/* Whoever asks under another scope is not told by a fast answer that the picture was there. */
+static void scopes_do_not_share(void **state) {
+    static const char *const scopes[] = {"a", "b", NULL, "a", "b", NULL};
+    bench b = open_bench();
+    clef_session *session = open_remembering(b.model, 64 << 20, 0);
+    clef_buffer body = {0};
+    (void)state;
+    clef_buffer_append_format(&body,
+                              "{\"model\":\"m\",\"state\":1,\"images\":[\"%.*s\"],"
+                              "\"questions\":{\"q\":{\"type\":\"noul\"}}}",
+                              (int)b.pictures[0].length, b.pictures[0].bytes);
+    for (size_t i = 0; i < 6; i++) {
+        clef_error error = {0};
+        clef_record *record = NULL;
+        const clef_record_options options = {.cache_scope = scopes[i]};
+        assert_ok(clef_record_encode(b.model, body.bytes, body.length, &options, &record, &error),
+                  &error);
+        clef_answer_close(decide(session, record));
+        check_counts(session, i < 3 ? 0 : i - 2, i < 3 ? i + 1 : 3);
+        clef_record_close(record);
+    }
+    clef_buffer_release(&body);
+    clef_session_close(session);
+    close_bench(&b);
+}
+
 /* Room for one picture: two in turn drop each other, and every answer stays what it is. */
 static void the_budget_holds(void **state) {
     bench b = open_bench();
@@ -204,6 +230,7 @@ int main(void) {
         cmocka_unit_test(the_same_picture_skips_the_tower),
         cmocka_unit_test(kept_states_come_first),
         cmocka_unit_test(records_of_a_step_share_it),
+        cmocka_unit_test(scopes_do_not_share),
         cmocka_unit_test(the_budget_holds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

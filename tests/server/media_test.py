@@ -59,7 +59,7 @@ class Media(unittest.TestCase):
             for thread in threads:
                 thread.join()
             self.assertEqual([found[index] for index in range(12)], expected * 3)
-            self.assertEqual(service.metric('clef_memory_bytes{kind="pictures"}'), 0)
+            self.assertTrue(service.metric_becomes('clef_memory_bytes{kind="pictures"}', 0))
 
     def test_one_question_at_a_time(self) -> None:
         body = request_of(NAMES[0])

@@ -1,8 +1,8 @@
 /* Kept features against what was put: whose rows they are, how many bytes they take, and who goes
  * first. */
+#include "../weights/failing_memory.h"
 #include "support.h"
 
-#include "base/memory.h"
 #include "state/feature_cache.h"
 
 #include <math.h>
@@ -123,12 +123,37 @@ static void what_is_not_finite_is_not_kept(void **state) {
     clef_feature_cache_release(&cache);
 }
 
+/* Without memory less is kept, and nothing is lost. */
+static void short_memory_keeps_less(void **state) {
+    (void)state;
+    for (size_t allowed = 0; allowed < 8; allowed++) {
+        size_t before = live_blocks;
+        clef_feature_cache cache = {.byte_limit = PLENTY};
+        allocations_before_failure = allowed;
+        for (uint64_t number = 0; number < 20; number++) {
+            put(&cache, number, FLOATS);
+        }
+        allocations_before_failure = SIZE_MAX;
+        assert_int_equal(cache.bytes, cache.count * bytes_of_entry(FLOATS));
+        assert_int_equal(cache.count, allowed < 2 ? 0 : allowed - 1);
+        for (uint64_t number = 0; number < 20; number++) {
+            assert_int_equal(take(&cache, number, FLOATS), number < cache.count);
+        }
+        put(&cache, 30, FLOATS);
+        assert_true(take(&cache, 30, FLOATS));
+        clef_feature_cache_release(&cache);
+        assert_int_equal(live_blocks, before);
+    }
+}
+
 int main(void) {
+    allocations_before_failure = SIZE_MAX;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_come_back_by_key_and_size),
         cmocka_unit_test(the_least_recently_used_goes_first),
         cmocka_unit_test(the_budget_is_never_passed),
         cmocka_unit_test(what_is_not_finite_is_not_kept),
+        cmocka_unit_test(short_memory_keeps_less),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,6 +4,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+/* How often a waiting thread looks before it sleeps: some microseconds, as long as the gap between
+ * two products of a step. */
+#define WAITING_TURNS "300"
+
 static const clef_environment_entry entries[] = {
     {"CLEF_MODEL", "Model directory when --model is not given."},
     {"CLEF_THREADS", "Number of threads when --threads is not given."},
@@ -32,7 +36,8 @@ static const clef_environment_entry entries[] = {
     {"COLUMNS", "Width of tables and help in columns; otherwise the terminal is asked."},
     {"LC_ALL, LC_CTYPE, LANG", "The first that is set tells whether the terminal shows UTF-8."},
     {"OMP_WAIT_POLICY, GOMP_SPINCOUNT",
-     "Whether waiting threads sleep (passive) or spin (active); passive when neither is set."},
+     "Whether waiting threads sleep (passive) or spin (active), and for how long they spin first; "
+     "passive behind some microseconds when neither is set."},
     {NULL, NULL},
 };
 
@@ -94,7 +99,8 @@ void clef_environment_read(clef_environment *environment) {
 
 void clef_environment_let_threads_sleep(char **arguments) {
     if (getenv("OMP_WAIT_POLICY") == NULL && getenv("GOMP_SPINCOUNT") == NULL &&
-        setenv("OMP_WAIT_POLICY", "passive", 0) == 0) {
+        setenv("OMP_WAIT_POLICY", "passive", 0) == 0 &&
+        setenv("GOMP_SPINCOUNT", WAITING_TURNS, 0) == 0) {
         execv("/proc/self/exe", arguments);
     }
 }

@@ -25,6 +25,10 @@ static size_t rounded_stride(size_t columns) {
     return (columns + CLEF_ROUNDED_STRIDE - 1) / CLEF_ROUNDED_STRIDE * CLEF_ROUNDED_STRIDE;
 }
 
+static size_t block_count(size_t columns) {
+    return (columns + CLEF_MATMUL_BLOCK - 1) / CLEF_MATMUL_BLOCK;
+}
+
 /* Everything of a product but weights and rounded inputs. */
 static arguments *draw_product(kernel_input *input, size_t rows, size_t columns, size_t depth) {
     arguments *a = arguments_of(input);
@@ -112,9 +116,9 @@ static void draw_int8_case(kernel_input *input, size_t rows, size_t columns, siz
         values[i] = i % stride < depth ? (uint8_t)(1 + kernel_choose(input, 255)) : 128;
     }
     a->product.rounded.values = values;
-    a->product.rounded.group = group;
-    a->product.rounded.groups = group_count;
-    a->product.rounded.scales = kernel_floats(input, KERNEL_READ, rows * group_count, 0.01);
+    a->product.rounded.blocks = block_count(depth);
+    a->product.rounded.scales =
+        kernel_floats(input, KERNEL_READ, rows * a->product.rounded.blocks, 0.01);
     a->product.weight = (clef_weight){
         .data = weights,
         .dtype = is_packed ? CLEF_DTYPE_U8 : CLEF_DTYPE_I8,
@@ -147,12 +151,12 @@ static void time_matmul_int8(kernel_input *input, size_t index) {
 static double int8_input(const arguments *a, size_t row, size_t k) {
     const clef_rounded_rows *rounded = &a->product.rounded;
     int value = ((const uint8_t *)rounded->values)[row * rounded->stride + k] - 128;
-    return value * (double)rounded->scales[row * rounded->groups + k / rounded->group];
+    return value * (double)rounded->scales[row * rounded->blocks + k / CLEF_MATMUL_BLOCK];
 }
 
 static double int8_weight(const arguments *a, size_t n, size_t k) {
     const clef_weight *w = &a->product.weight;
-    double scale = w->scales[n * a->product.rounded.groups + k / w->group];
+    double scale = w->scales[n * clef_weight_groups(*w) + k / w->group];
     if (w->dtype == CLEF_DTYPE_I8) {
         return scale * ((const int8_t *)w->data)[n * w->columns + k];
     }
@@ -234,12 +238,10 @@ static void draw_round_bf16(kernel_input *input, size_t index) {
 
 static void draw_round_int8(kernel_input *input, size_t index) {
     arguments *a = draw_rows(input, index);
-    a->product.rounded.group = groups[index % 2];
-    a->product.rounded.groups =
-        (a->product.x.columns + a->product.rounded.group - 1) / a->product.rounded.group;
+    a->product.rounded.blocks = block_count(a->product.x.columns);
     a->product.rounded.values = kernel_bytes(input, KERNEL_CHANGE, 3 * a->product.rounded.stride);
     a->product.rounded.scales =
-        kernel_floats(input, KERNEL_WRITE, 3 * a->product.rounded.groups, 0);
+        kernel_floats(input, KERNEL_WRITE, 3 * a->product.rounded.blocks, 0);
 }
 
 /* Bytes of the one row that is rounded; all others must stay. */
@@ -260,16 +262,17 @@ static void expect_round_int8(kernel_input *input) {
     const clef_rounded_rows *rounded = &a->product.rounded;
     const float *x = a->product.x.data + a->row * a->product.x.stride;
     uint8_t *values = (uint8_t *)rounded->values + a->row * rounded->stride;
-    for (size_t g = 0; g < rounded->groups; g++) {
+    for (size_t block = 0; block < rounded->blocks; block++) {
+        size_t begin = block * CLEF_MATMUL_BLOCK;
+        size_t left = a->product.x.columns - begin;
+        size_t end = begin + (left < CLEF_MATMUL_BLOCK ? left : CLEF_MATMUL_BLOCK);
         float largest = 0;
-        for (size_t k = g * rounded->group; k < a->product.x.columns && k / rounded->group == g;
-             k++) {
+        for (size_t k = begin; k < end; k++) {
             largest = fmaxf(largest, fabsf(x[k]));
         }
-        kernel_expect(input, rounded->scales + a->row * rounded->groups + g, largest / 127.0f,
+        kernel_expect(input, rounded->scales + a->row * rounded->blocks + block, largest / 127.0f,
                       largest);
-        for (size_t k = g * rounded->group; k < a->product.x.columns && k / rounded->group == g;
-             k++) {
+        for (size_t k = begin; k < end; k++) {
             float factor = largest > 0 ? 127.0f / largest : 0;
             kernel_expect(input, values + k, 128 + rintf(x[k] * factor), 1);
         }

@@ -25,6 +25,7 @@ static void assert_equal_bits(const float *a, const float *b, size_t count) {
 /* ---- matmul ---- */
 
 enum { ROWS = 65, COLUMNS = 200, DEPTH = 600, GROUP = 32, GROUPS = (DEPTH + GROUP - 1) / GROUP };
+enum { BLOCKS = (DEPTH + CLEF_MATMUL_BLOCK - 1) / CLEF_MATMUL_BLOCK };
 enum { ROUNDED_STRIDE = 704 }; /* DEPTH rounded up to whole vectors, and one more */
 
 /* A whole product and the kernel that makes it and its parts. */
@@ -44,7 +45,7 @@ static void check_part(const product_case *c, size_t row, size_t rows, size_t be
     part.y = (clef_matrix){c->space, rows, COLUMNS, COLUMNS};
     if (c->value_bytes > 0) {
         part.rounded.values = (char *)part.rounded.values + row * ROUNDED_STRIDE * c->value_bytes;
-        part.rounded.scales += row * GROUPS;
+        part.rounded.scales += row * BLOCKS;
     }
     c->multiply(&part, begin, end, c->scratch);
     for (size_t r = 0; r < rows; r++) {
@@ -109,9 +110,8 @@ static void round_inputs(kernel_input *input, product_case *c, clef_round_row_bf
     c->whole.rounded = (clef_rounded_rows){
         .values = kernel_bytes(input, KERNEL_READ, (size_t)ROWS * ROUNDED_STRIDE * value_bytes),
         .stride = ROUNDED_STRIDE,
-        .scales = kernel_floats(input, KERNEL_READ, (size_t)ROWS * GROUPS, 1),
-        .group = GROUP,
-        .groups = GROUPS};
+        .scales = kernel_floats(input, KERNEL_READ, (size_t)ROWS * BLOCKS, 1),
+        .blocks = BLOCKS};
     for (size_t row = 0; row < ROWS; row++) {
         round(c->whole.x, row, &c->whole.rounded);
     }

@@ -26,7 +26,7 @@ typedef struct number_type {
 static const number_type types[] = {
     {"f32", NULL, CLEF_PRECISION_F32, {{2e-5, 1e-4, 2e-5, 0}, {5e-5, 1.5e-4, 2e-5, 0}}},
     {"bf16", NULL, CLEF_PRECISION_BF16, {{0.02, 0.06, 0.002, 0.01}, {0.3, 0.9, 0.1, 0.05}}},
-    {"int8", "int8", CLEF_PRECISION_F32, {{0.13, 0.5, 0.04, 0.05}, {1.0, 2.8, 0.4, 0.6}}},
+    {"int8", "int8", CLEF_PRECISION_F32, {{0.13, 0.5, 0.04, 0.05}, {1.2, 4.2, 0.85, 1}}},
     {"mixed", "mixed", CLEF_PRECISION_F32, {{0.6, 2.6, 0.26, 0.2}, {1.3, 3.2, 0.55, 0.6}}},
     {"int4", "int4", CLEF_PRECISION_F32, {{0.8, 3.4, 0.26, 0.2}, {3.6, 10, 1, 1}}},
 };

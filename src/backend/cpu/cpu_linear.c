@@ -4,9 +4,6 @@
 
 #include "base/memory.h"
 
-/* Smallest group of columns that share a scale. */
-#define SMALLEST_GROUP 32
-
 typedef void matmul_function(const clef_matmul *product, size_t begin, size_t end, void *scratch);
 typedef void round_function(clef_matrix x, size_t row, const clef_rounded_rows *rounded);
 
@@ -25,17 +22,21 @@ static size_t rounded_stride(size_t columns) {
            CLEF_ROUNDED_STRIDE;
 }
 
+static size_t block_count(size_t columns) {
+    return (columns + CLEF_MATMUL_BLOCK - 1) / CLEF_MATMUL_BLOCK;
+}
+
 clef_status clef_cpu_reserve(clef_backend *backend, size_t rows, size_t columns,
                              clef_error *error) {
     clef_cpu_backend *cpu = (clef_cpu_backend *)backend;
     size_t stride = rounded_stride(columns);
-    size_t groups = (columns + SMALLEST_GROUP - 1) / SMALLEST_GROUP;
+    size_t blocks = block_count(columns);
     clef_release(cpu->rounded_values);
     clef_release(cpu->rounded_scales);
     cpu->rounded_rows = rows;
     cpu->rounded_columns = columns;
     cpu->rounded_values = clef_allocate_aligned(rows * stride, sizeof(uint16_t));
-    cpu->rounded_scales = clef_allocate_aligned(rows * groups, sizeof(float));
+    cpu->rounded_scales = clef_allocate_aligned(rows * blocks, sizeof(float));
     if (cpu->rounded_values == NULL || cpu->rounded_scales == NULL) {
         return clef_fail_memory(error, rows * stride * sizeof(uint16_t),
                                 "the rounded inputs of a step");
@@ -80,8 +81,7 @@ static void prepare(clef_backend *backend, linear_work *work) {
         .values = cpu->rounded_values,
         .stride = rounded_stride(columns),
         .scales = cpu->rounded_scales,
-        .group = product->weight.group,
-        .groups = clef_weight_groups(product->weight),
+        .blocks = block_count(columns),
     };
     clef_cpu_for(backend, product->x.rows, columns, round_row, work);
 }

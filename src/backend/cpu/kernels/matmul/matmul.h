@@ -2,8 +2,8 @@
  *
  * matmul       fp32 inputs × F32, BF16 or F16 weights widened exactly
  * matmul_bf16  inputs rounded to bfloat16 × BF16 weights (others are rounded), fp32 sums
- * matmul_int8  inputs rounded to int8 per row and group × int8 or 4-bit weights with a scale per
- * row and group; integer sums inside a group, fp32 over groups
+ * matmul_int8  inputs rounded to int8 with a scale per row and block × int8 or 4-bit weights with a
+ * scale per row and group; integer sums inside a group, fp32 over groups, the input's scale last
  *
  * Contract of every kernel of these operations:
  * - It computes output columns [begin, end), begin a multiple of CLEF_MATMUL_PANEL, for all rows.
@@ -35,9 +35,8 @@
 typedef struct clef_rounded_rows {
     void *values;  /* [rows, stride] bf16, or int8 as value + 128; zeros behind the columns */
     size_t stride; /* elements: columns rounded up to CLEF_ROUNDED_STRIDE */
-    float *scales; /* int8: [rows, groups] */
-    size_t group;  /* int8: columns that share a scale */
-    size_t groups;
+    float *scales; /* int8: [rows, blocks], one for CLEF_MATMUL_BLOCK columns */
+    size_t blocks;
 } clef_rounded_rows;
 
 #define CLEF_ROUNDED_STRIDE 64
@@ -58,7 +57,7 @@ typedef void clef_matmul_int8_kernel(const clef_matmul *product, size_t begin, s
                                      void *scratch);
 
 /* Rounds row `row` of x into rounded: nearest, ties to even. int8: scale = largest absolute value
- * of the group / 127, value = nearest of x / scale; a group of zeros has scale 0. */
+ * of the block / 127, value = nearest of x / scale; a block of zeros has scale 0. */
 typedef void clef_round_row_bf16_kernel(clef_matrix x, size_t row,
                                         const clef_rounded_rows *rounded);
 typedef void clef_round_row_int8_kernel(clef_matrix x, size_t row,

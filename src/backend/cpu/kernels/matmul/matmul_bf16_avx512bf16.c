@@ -6,6 +6,7 @@
 #include "backend/cpu/kernels/vector/vector_avx512.h"
 
 #include "backend/cpu/kernels/matmul/matmul_panels.h"
+#include "backend/cpu/kernels/matmul/matmul_stream.h"
 
 #define DEPTH (2 * CLEF_MATMUL_BLOCK) /* of a panel: inputs are half as wide as fp32 */
 
@@ -43,6 +44,16 @@ static inline vec add_products(vec sum, vec weights, vec inputs) {
     return sum;
 }
 
+/* The same with one pair for all. */
+static inline vec add_products_of(vec sum, vec weights, const uint32_t *pair) {
+    __asm__("vdpbf16ps %2%{1to16%}, %1, %0" : "+v"(sum) : "v"(weights), "m"(*pair));
+    return sum;
+}
+
+static inline vec input_pair(const uint32_t *pair) {
+    return _mm512_castsi512_ps(_mm512_set1_epi32((int)*pair));
+}
+
 typedef struct tile {
     const uint32_t *x; /* pairs of the first row, at the block's first k */
     size_t x_stride;   /* pairs */
@@ -69,15 +80,23 @@ static inline __attribute__((always_inline)) void multiply_tile(const tile *t, c
         panel += WIDE;
 #pragma GCC unroll 12
         for (size_t r = 0; r < rows; r++) {
-            vec input = _mm512_castsi512_ps(_mm512_set1_epi32((int)x[r * stride + k]));
+            vec input = input_pair(x + r * stride + k);
             low[r] = add_products(low[r], w_low, input);
             high[r] = add_products(high[r], w_high, input);
         }
     }
+    vec sums[TILE_ROWS][2];
 #pragma GCC unroll 12
     for (size_t r = 0; r < rows; r++) {
-        finish_row(&t->out, t->row + r, low[r], high[r]);
+        sums[r][0] = low[r];
+        sums[r][1] = high[r];
     }
+    finish_rows(&t->out, t->row, rows, sums);
+}
+
+/* A function of its own: with others around it the sums lose their registers. */
+static __attribute__((noinline)) void multiply_whole(const tile *t) {
+    multiply_tile(t, TILE_ROWS);
 }
 
 /* The last rows: the same additions in a smaller tile. */
@@ -96,7 +115,7 @@ static void multiply_blocks(const panel_step *step, tile *t, const float *panel)
         t->pairs = (smaller(CLEF_MATMUL_BLOCK, step->k_count - k) + 1) / 2;
         t->out = outputs_of(step, step->k + k);
         if (step->rows - t->row >= TILE_ROWS) {
-            multiply_tile(t, TILE_ROWS);
+            multiply_whole(t);
         } else {
             multiply_tail(t, step->rows - t->row);
         }
@@ -112,8 +131,76 @@ static void multiply_step(panel_step *step, void *panel) {
     }
 }
 
+/* ---- few rows ---- */
+
+/* Columns k … k + 2·LANES - 1, or those before `to`. */
+static inline __attribute__((always_inline)) void
+stream_square(const weight_rows *w, clef_dtype dtype, const uint32_t *const *x, size_t k, size_t to,
+              vec *sum, const size_t rows) {
+    vec square[LANES];
+    size_t pairs = (to - k + 1) / 2;
+    fetch_square(w, w->row_bytes * k / w->columns);
+#pragma GCC unroll 16
+    for (size_t i = 0; i < LANES; i++) {
+        square[i] = load_pairs(dtype, w->rows[i], k, to - k);
+    }
+    vec_transpose(square);
+#pragma GCC unroll 16
+    for (size_t i = 0; i < LANES; i++) {
+        if (i < pairs) {
+#pragma GCC unroll 8
+            for (size_t r = 0; r < rows; r++) {
+                sum[r] = add_products_of(sum[r], square[i], x[r] + k / 2 + i);
+            }
+        }
+    }
+}
+
+/* Outputs of LANES weight rows. */
+static inline __attribute__((always_inline)) void
+stream_outputs(const clef_matmul *product, const weight_rows *w, const size_t rows) {
+    clef_dtype dtype = product->weight.dtype;
+    const uint32_t *x[STREAM_ROWS];
+    vec y[STREAM_ROWS] = {0};
+    for (size_t r = 0; r < rows; r++) {
+        size_t row = smaller(r, product->x.rows - 1);
+        x[r] = (const uint32_t *)product->rounded.values + row * product->rounded.stride / 2;
+    }
+    for (size_t from = 0; from < w->columns; from += CLEF_MATMUL_BLOCK) {
+        size_t to = smaller(w->columns, from + CLEF_MATMUL_BLOCK);
+        size_t whole = from + (to - from) / (2 * LANES) * (2 * LANES);
+        vec sum[STREAM_ROWS];
+#pragma GCC unroll 8
+        for (size_t r = 0; r < rows; r++) {
+            sum[r] = vec_zero();
+        }
+        for (size_t k = from; k < whole; k += 2 * LANES) {
+            stream_square(w, dtype, x, k, k + 2 * LANES, sum, rows);
+        }
+        if (whole < to) {
+            stream_square(w, dtype, x, whole, to, sum, rows);
+        }
+#pragma GCC unroll 8
+        for (size_t r = 0; r < rows; r++) {
+            y[r] = from == 0 ? sum[r] : vec_add(y[r], sum[r]);
+        }
+    }
+    store_outputs(product, w, y);
+}
+
+static void stream(const clef_matmul *product, size_t begin, size_t end) {
+    for (size_t first = begin; first < end; first += LANES) {
+        weight_rows w = weight_rows_of(product, first, end);
+        STREAM_OF_ROWS(product->x.rows, stream_outputs, product, &w)
+    }
+}
+
 void clef_matmul_bf16_avx512bf16(const clef_matmul *product, size_t begin, size_t end,
                                  void *scratch) {
+    if (product->x.rows <= STREAM_ROWS) {
+        stream(product, begin, end);
+        return;
+    }
     walk_panels(&(panel_walk){.depth = DEPTH, .multiply = multiply_step}, product, begin, end,
                 scratch);
 }

@@ -111,9 +111,7 @@ typedef struct tile {
     const int8_scratch *space;
     const int32_t *x; /* pairs of the first row, at the block's first k */
     size_t x_stride;  /* pairs */
-    const float *x_scales;
-    size_t scale_stride;
-    size_t groups; /* of the block */
+    size_t groups;    /* of the block */
     size_t group_pairs;
     tile_outputs out;
     size_t row; /* of the outputs */
@@ -151,16 +149,17 @@ static inline __attribute__((always_inline)) void multiply_tile(const tile *t, c
         const float *scales = t->space->scales[g];
 #pragma GCC unroll 6
         for (size_t r = 0; r < rows; r++) {
-            vec scale = vec_set(t->x_scales[r * t->scale_stride + g]);
-            total[r][0] =
-                vec_fma(_mm256_cvtepi32_ps(low[r]), vec_mul(vec_load(scales), scale), total[r][0]);
-            total[r][1] = vec_fma(_mm256_cvtepi32_ps(high[r]),
-                                  vec_mul(vec_load(scales + LANES), scale), total[r][1]);
+            total[r][0] = vec_fma(_mm256_cvtepi32_ps(low[r]), vec_load(scales), total[r][0]);
+            total[r][1] =
+                vec_fma(_mm256_cvtepi32_ps(high[r]), vec_load(scales + LANES), total[r][1]);
         }
     }
-    for (size_t r = 0; r < rows; r++) {
-        finish_row(&t->out, t->row + r, total[r][0], total[r][1]);
-    }
+    finish_rows(&t->out, t->row, rows, total);
+}
+
+/* A function of its own: with others around it the sums lose their registers. */
+static __attribute__((noinline)) void multiply_whole(const tile *t) {
+    multiply_tile(t, TILE_ROWS);
 }
 
 /* The last rows: the same additions in a smaller tile. */
@@ -172,22 +171,22 @@ static void multiply_step(panel_step *step, void *scratch) {
     int8_scratch *space = scratch;
     const clef_rounded_rows *rounded = &step->product->rounded;
     size_t stride = packed_stride(step);
+    size_t group = step->product->weight.group;
     tile t = {.space = space,
               .x_stride = stride / 2,
-              .scale_stride = rounded->groups,
-              .groups = (step->k_count + rounded->group - 1) / rounded->group,
-              .group_pairs = rounded->group / 2,
+              .groups = (step->k_count + group - 1) / group,
+              .group_pairs = group / 2,
               .out = outputs_of(step, step->k)};
+    t.out.factors = rounded->scales + step->row * rounded->blocks + step->k / CLEF_MATMUL_BLOCK;
+    t.out.factor_stride = rounded->blocks;
     unpack_pairs(step, space->pairs);
     unpack_scales(step, t.groups, space->scales);
     for (; t.row < step->rows; t.row += TILE_ROWS) {
         fetch_tile(step, t.row);
         t.x = (const int32_t *)(const void *)(space->inputs + t.row * stride +
                                               (step->k - step->input_k));
-        t.x_scales =
-            rounded->scales + (step->row + t.row) * t.scale_stride + step->k / rounded->group;
         if (step->rows - t.row >= TILE_ROWS) {
-            multiply_tile(&t, TILE_ROWS);
+            multiply_whole(&t);
         } else {
             multiply_tail(&t, step->rows - t.row);
         }
@@ -205,16 +204,16 @@ void clef_round_row_int8_avx2(clef_matrix x, size_t row, const clef_rounded_rows
     const float *from = x.data + row * x.stride;
     const vec sign = _mm256_castsi256_ps(_mm256_set1_epi32((int)0x80000000));
     memset(values, ZERO, rounded->stride);
-    for (size_t g = 0; g < rounded->groups; g++) {
-        size_t begin = g * rounded->group;
-        size_t end = smaller(begin + rounded->group, x.columns);
+    for (size_t block = 0; block < rounded->blocks; block++) {
+        size_t begin = block * CLEF_MATMUL_BLOCK;
+        size_t end = smaller(begin + CLEF_MATMUL_BLOCK, x.columns);
         vec highest = vec_zero();
         for (size_t k = begin; k < end; k += LANES) {
             vec value = vec_load_mask(vec_first(end - k), from + k);
             highest = vec_max(highest, _mm256_andnot_ps(sign, value));
         }
         float largest = vec_highest(highest);
-        rounded->scales[row * rounded->groups + g] = largest / 127.0f;
+        rounded->scales[row * rounded->blocks + block] = largest / 127.0f;
         vec factor = vec_set(largest > 0 ? 127.0f / largest : 0);
         for (size_t k = begin; k < end; k += LANES) {
             vec value = vec_mul(vec_load_mask(vec_first(end - k), from + k), factor);

@@ -1,5 +1,5 @@
 /* Matrix product of int8 inputs with int8 or 4-bit weights in plain C: exact integer sums inside a
- * group, then sum · (weight scale · input scale), added over the groups of a block. */
+ * group, times the weight's scale, added over the groups of a block; times the input's scale. */
 #include "backend/cpu/kernel_table.h"
 
 #include <math.h>
@@ -10,15 +10,15 @@ void clef_round_row_int8_reference(clef_matrix x, size_t row, const clef_rounded
     uint8_t *values = (uint8_t *)rounded->values + row * rounded->stride;
     const float *from = x.data + row * x.stride;
     memset(values, ZERO, rounded->stride);
-    for (size_t g = 0; g < rounded->groups; g++) {
-        size_t begin = g * rounded->group;
+    for (size_t block = 0; block < rounded->blocks; block++) {
+        size_t begin = block * CLEF_MATMUL_BLOCK;
         size_t left = x.columns - begin;
-        size_t end = begin + (left < rounded->group ? left : rounded->group);
+        size_t end = begin + (left < CLEF_MATMUL_BLOCK ? left : CLEF_MATMUL_BLOCK);
         float largest = 0;
         for (size_t k = begin; k < end; k++) {
             largest = fmaxf(largest, fabsf(from[k]));
         }
-        rounded->scales[row * rounded->groups + g] = largest / 127.0f;
+        rounded->scales[row * rounded->blocks + block] = largest / 127.0f;
         float factor = largest > 0 ? 127.0f / largest : 0;
         for (size_t k = begin; k < end; k++) {
             values[k] = (uint8_t)(ZERO + (int)rintf(from[k] * factor));
@@ -39,20 +39,19 @@ static int weight_at(clef_weight weight, size_t row, size_t k) {
 static float multiply_block(const clef_matmul *product, size_t row, size_t n, size_t k_begin,
                             size_t k_end) {
     const clef_rounded_rows *rounded = &product->rounded;
+    clef_weight weight = product->weight;
+    const float *scales = weight.scales + n * clef_weight_groups(weight);
     const uint8_t *x = (const uint8_t *)rounded->values + row * rounded->stride;
     float chain = 0;
-    for (size_t begin = k_begin; begin < k_end; begin += rounded->group) {
-        size_t end = k_end - begin < rounded->group ? k_end : begin + rounded->group;
+    for (size_t begin = k_begin; begin < k_end; begin += weight.group) {
+        size_t end = k_end - begin < weight.group ? k_end : begin + weight.group;
         int32_t sum = 0;
         for (size_t k = begin; k < end; k++) {
-            sum += ((int)x[k] - ZERO) * weight_at(product->weight, n, k);
+            sum += ((int)x[k] - ZERO) * weight_at(weight, n, k);
         }
-        size_t g = begin / rounded->group;
-        float scale = product->weight.scales[n * rounded->groups + g] *
-                      rounded->scales[row * rounded->groups + g];
-        chain += (float)sum * scale;
+        chain += (float)sum * scales[begin / weight.group];
     }
-    return chain;
+    return chain * rounded->scales[row * rounded->blocks + k_begin / CLEF_MATMUL_BLOCK];
 }
 
 void clef_matmul_int8_reference(const clef_matmul *product, size_t begin, size_t end,

@@ -22,29 +22,53 @@ static inline size_t smaller(size_t a, size_t b) {
 typedef struct tile_outputs {
     float *y; /* first row, at the panel's first output */
     size_t y_stride;
-    vec_mask low, high; /* outputs that exist */
-    bool is_first;      /* block: y is set, not added to */
-    const float *bias;  /* added behind the last block, or NULL */
+    bool is_whole;        /* all outputs exist */
+    vec_mask low, high;   /* those that exist */
+    bool is_first;        /* block: y is set, not added to */
+    const float *bias;    /* added behind the last block, or NULL */
+    const float *factors; /* of the block sums of each row, or NULL */
+    size_t factor_stride;
 } tile_outputs;
 
-/* Block sums into y: set or added, then the bias. */
-static inline void finish_output(const tile_outputs *o, vec_mask mask, float *y, const float *bias,
-                                 vec sum) {
+/* Block sums into y: set or added, then the bias. `mask` NULL: all outputs exist; masked stores
+ * take some processors many times as long. */
+static inline __attribute__((always_inline)) void
+finish_output(const tile_outputs *o, const vec_mask *mask, float *y, const float *bias, vec sum) {
     if (!o->is_first) {
-        sum = vec_add(vec_load_mask(mask, y), sum);
+        sum = vec_add(mask == NULL ? vec_load(y) : vec_load_mask(*mask, y), sum);
     }
     if (bias != NULL) {
-        sum = vec_add(sum, vec_load_mask(mask, bias));
+        sum = vec_add(sum, mask == NULL ? vec_load(bias) : vec_load_mask(*mask, bias));
     }
-    vec_store_mask(mask, y, sum);
+    if (mask == NULL) {
+        vec_store(y, sum);
+    } else {
+        vec_store_mask(*mask, y, sum);
+    }
 }
 
-/* The two vectors of sums of row `row` of the tile. */
-static inline __attribute__((always_inline)) void finish_row(const tile_outputs *o, size_t row,
-                                                             vec low, vec high) {
+/* The sums of `rows` rows of the tile, from its row `row` on. Not inlined: what outputs need must
+ * not cost the loop over k its registers. */
+static __attribute__((noinline)) void finish_rows(const tile_outputs *o, size_t row, size_t rows,
+                                                  vec sums[][2]) {
+    const float *bias = o->bias;
     float *y = o->y + row * o->y_stride;
-    finish_output(o, o->low, y, o->bias, low);
-    finish_output(o, o->high, y + LANES, o->bias == NULL ? NULL : o->bias + LANES, high);
+    const float *high_bias = bias == NULL ? NULL : bias + LANES;
+    for (size_t r = 0; r < rows; r++, y += o->y_stride) {
+        vec low = sums[r][0], high = sums[r][1];
+        if (o->factors != NULL) {
+            vec factor = vec_set(o->factors[(row + r) * o->factor_stride]);
+            low = vec_mul(low, factor);
+            high = vec_mul(high, factor);
+        }
+        if (o->is_whole) {
+            finish_output(o, NULL, y, bias, low);
+            finish_output(o, NULL, y + LANES, high_bias, high);
+        } else {
+            finish_output(o, &o->low, y, bias, low);
+            finish_output(o, &o->high, y + LANES, high_bias, high);
+        }
+    }
 }
 
 /* Calls multiply(t, rows) with rows as a constant, for the last rows: fewer than TILE_ROWS. */
@@ -172,6 +196,7 @@ static inline tile_outputs outputs_of(const panel_step *step, size_t k) {
     bool has_bias = is_last && product->bias != NULL;
     return (tile_outputs){.y = product->y.data + step->row * product->y.stride + step->first,
                           .y_stride = product->y.stride,
+                          .is_whole = width >= WIDE,
                           .low = vec_first(width),
                           .high = vec_first(width > LANES ? width - LANES : 0),
                           .is_first = k == 0,

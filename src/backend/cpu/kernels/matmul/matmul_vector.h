@@ -7,6 +7,7 @@
  * once and take the same way. */
 
 #include "backend/cpu/kernels/matmul/matmul_panels.h"
+#include "backend/cpu/kernels/matmul/matmul_stream.h"
 
 typedef struct fp32_scratch {
     float panel[CLEF_MATMUL_BLOCK * WIDE];
@@ -87,10 +88,18 @@ static inline __attribute__((always_inline)) void multiply_tile(const tile *t, c
             high[r] = vec_fma(input, w_high, high[r]);
         }
     }
+    vec sums[TILE_ROWS][2];
 #pragma GCC unroll 12
     for (size_t r = 0; r < rows; r++) {
-        finish_row(&t->out, t->row + r, low[r], high[r]);
+        sums[r][0] = low[r];
+        sums[r][1] = high[r];
     }
+    finish_rows(&t->out, t->row, rows, sums);
+}
+
+/* A function of its own: with others around it the sums lose their registers. */
+static __attribute__((noinline)) void multiply_whole(const tile *t) {
+    multiply_tile(t, TILE_ROWS);
 }
 
 /* The last rows: the same additions in a smaller tile. */
@@ -108,10 +117,120 @@ static inline void multiply_rows(panel_step *step, const float *x, size_t x_stri
         fetch_tile(step, t.row);
         t.x = x + t.row * x_stride;
         if (step->rows - t.row >= TILE_ROWS) {
-            multiply_tile(&t, TILE_ROWS);
+            multiply_whole(&t);
         } else {
             multiply_tail(&t, step->rows - t.row);
         }
+    }
+}
+
+/* ---- few rows ---- */
+
+/* Inputs of few rows: row r from x + r·stride on. */
+typedef struct fp32_inputs {
+    const float *x;
+    size_t stride;
+    bool is_rounded; /* to bfloat16, and weights are to be, too */
+} fp32_inputs;
+
+/* sum[r] += x[r, k] · weights, of every row. */
+static inline __attribute__((always_inline)) void
+stream_column(const float *const *x, size_t k, vec weights, vec *sum, const size_t rows) {
+#pragma GCC unroll 8
+    for (size_t r = 0; r < rows; r++) {
+        sum[r] = vec_fma(vec_set(x[r][k]), weights, sum[r]);
+    }
+}
+
+/* Columns k … of a square of pairs, those before `to`. */
+static inline __attribute__((always_inline)) void stream_pairs(const weight_rows *w,
+                                                               const float *const *x, size_t k,
+                                                               size_t to, vec *sum,
+                                                               const size_t rows) {
+    vec square[LANES];
+    fetch_square(w, 2 * k);
+#pragma GCC unroll 16
+    for (size_t i = 0; i < LANES; i++) {
+        square[i] = vec_load_pairs(w->rows[i], k, to - k);
+    }
+    vec_transpose(square);
+#pragma GCC unroll 16
+    for (size_t i = 0; i < LANES; i++) {
+        if (k + 2 * i < to) {
+            stream_column(x, k + 2 * i, vec_first_of_pairs(square[i]), sum, rows);
+        }
+        if (k + 2 * i + 1 < to) {
+            stream_column(x, k + 2 * i + 1, vec_second_of_pairs(square[i]), sum, rows);
+        }
+    }
+}
+
+/* The same of weights in other types. */
+static inline __attribute__((always_inline)) void
+stream_widened(const weight_rows *w, clef_dtype dtype, bool is_rounded, const float *const *x,
+               size_t k, size_t to, vec *sum, const size_t rows) {
+    vec square[LANES];
+    fetch_square(w, w->row_bytes * k / w->columns);
+    for (size_t i = 0; i < LANES; i++) {
+        square[i] = vec_load_weights(dtype, w->rows[i], k, to - k);
+    }
+    vec_transpose(square);
+    for (size_t i = 0; i < LANES && k + i < to; i++) {
+        vec weights = square[i];
+        if (is_rounded) {
+            uint16_t narrow[LANES];
+            vec_store_bf16(narrow, weights);
+            weights = vec_load_weights(CLEF_DTYPE_BF16, (const char *)narrow, 0, LANES);
+        }
+        stream_column(x, k + i, weights, sum, rows);
+    }
+}
+
+/* Outputs of LANES weight rows. */
+static inline __attribute__((always_inline)) void stream_outputs(const clef_matmul *product,
+                                                                 const weight_rows *w,
+                                                                 const fp32_inputs *inputs,
+                                                                 const size_t rows) {
+    clef_dtype dtype = product->weight.dtype;
+    const float *x[STREAM_ROWS];
+    vec y[STREAM_ROWS];
+    for (size_t r = 0; r < STREAM_ROWS; r++) {
+        x[r] = inputs->x + smaller(r, product->x.rows - 1) * inputs->stride;
+        y[r] = vec_zero();
+    }
+    for (size_t from = 0; from < w->columns; from += CLEF_MATMUL_BLOCK) {
+        size_t to = smaller(w->columns, from + CLEF_MATMUL_BLOCK);
+        size_t whole = from + (to - from) / (2 * LANES) * (2 * LANES);
+        vec sum[STREAM_ROWS];
+#pragma GCC unroll 8
+        for (size_t r = 0; r < rows; r++) {
+            sum[r] = vec_zero();
+        }
+        if (dtype == CLEF_DTYPE_BF16) {
+            for (size_t k = from; k < whole; k += 2 * LANES) {
+                stream_pairs(w, x, k, k + 2 * LANES, sum, rows);
+            }
+            if (whole < to) {
+                stream_pairs(w, x, whole, to, sum, rows);
+            }
+        } else {
+            for (size_t k = from; k < to; k += LANES) {
+                stream_widened(w, dtype, inputs->is_rounded, x, k, to, sum, rows);
+            }
+        }
+#pragma GCC unroll 8
+        for (size_t r = 0; r < rows; r++) {
+            y[r] = from == 0 ? sum[r] : vec_add(y[r], sum[r]);
+        }
+    }
+    store_outputs(product, w, y);
+}
+
+static void stream(const clef_matmul *product, const fp32_inputs *inputs, size_t begin,
+                   size_t end) {
+    for (size_t first = begin; first < end; first += LANES) {
+        weight_rows w = weight_rows_of(product, first, end);
+        STREAM_OF_ROWS(product->x.rows, stream_outputs, product, &w, inputs)
     }
 }
 
@@ -125,6 +244,11 @@ static void multiply_fp32_panel(panel_step *step, void *scratch) {
 }
 
 static void multiply(const clef_matmul *product, size_t begin, size_t end, void *scratch) {
+    if (product->x.rows <= STREAM_ROWS) {
+        fp32_inputs inputs = {.x = product->x.data, .stride = product->x.stride};
+        stream(product, &inputs, begin, end);
+        return;
+    }
     walk_panels(&(panel_walk){.depth = CLEF_MATMUL_BLOCK, .multiply = multiply_fp32_panel}, product,
                 begin, end, scratch);
 }
@@ -168,6 +292,16 @@ static void multiply_rounded_panel(panel_step *step, void *scratch) {
 }
 
 static void multiply_rounded(const clef_matmul *product, size_t begin, size_t end, void *scratch) {
+    if (product->x.rows <= STREAM_ROWS) {
+        panel_step step = {.product = product, .rows = product->x.rows};
+        size_t columns = product->weight.columns;
+        widen_inputs(&step, 0, columns, scratch);
+        fp32_inputs inputs = {.x = ((fp32_scratch *)scratch)->inputs,
+                              .stride = columns + CLEF_MATMUL_PADDING,
+                              .is_rounded = true};
+        stream(product, &inputs, begin, end);
+        return;
+    }
     walk_panels(&(panel_walk){.depth = CLEF_MATMUL_BLOCK,
                               .pack = widen_inputs,
                               .multiply = multiply_rounded_panel},

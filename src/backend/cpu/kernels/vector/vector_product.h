@@ -20,60 +20,116 @@ typedef struct vec_product {
     bool subtracts; /* sign -1 */
 } vec_product;
 
-/* `rows` is a constant where this is inlined, so the sums stay in registers. Two vectors wide. */
-static inline __attribute__((always_inline)) void vec_product_tile(const vec_product *p, size_t m,
-                                                                   size_t n, const size_t rows) {
+/* Two vectors of a row, of which `columns` numbers exist; WHOLE: all. Masked stores take some
+ * processors many times as long as plain ones. */
+typedef struct vec_columns {
+    bool is_whole;
+    vec_mask low, high;
+} vec_columns;
+
+static inline vec vec_load_low(const vec_columns *columns, const float *from) {
+    return columns->is_whole ? vec_load(from) : vec_load_mask(columns->low, from);
+}
+
+static inline vec vec_load_high(const vec_columns *columns, const float *from) {
+    return columns->is_whole ? vec_load(from + LANES) : vec_load_mask(columns->high, from + LANES);
+}
+
+/* `rows` and the structure's flags are constants where this is inlined, so that the sums stay in
+ * registers. Two vectors wide. */
+static inline __attribute__((always_inline)) void
+vec_product_tile(const vec_product *p, size_t m, size_t n, const vec_columns columns,
+                 const bool subtracts, const size_t rows) {
     vec low[TILE_ROWS], high[TILE_ROWS];
-    size_t left = p->columns - n;
-    vec_mask low_mask = vec_first(left);
-    vec_mask high_mask = vec_first(left > LANES ? left - LANES : 0);
     float *c = p->c + m * p->c_row + n;
 #pragma GCC unroll 12
     for (size_t r = 0; r < rows; r++) {
-        low[r] = p->adds ? vec_load_mask(low_mask, c + r * p->c_row) : vec_zero();
-        high[r] = p->adds ? vec_load_mask(high_mask, c + r * p->c_row + LANES) : vec_zero();
+        low[r] = p->adds ? vec_load_low(&columns, c + r * p->c_row) : vec_zero();
+        high[r] = p->adds ? vec_load_high(&columns, c + r * p->c_row) : vec_zero();
     }
     const float *a = p->a + m * p->a_row;
     const float *b = p->b + n;
-    for (size_t k = 0; k < p->depth; k++) {
-        vec b_low = vec_load_mask(low_mask, b);
-        vec b_high = vec_load_mask(high_mask, b + LANES);
-        b += p->b_row;
-        if (p->subtracts) {
+    size_t a_row = p->a_row, a_column = p->a_column, b_row = p->b_row;
+    for (size_t k = p->depth; k > 0; k--) {
+        vec b_low = vec_load_low(&columns, b);
+        vec b_high = vec_load_high(&columns, b);
 #pragma GCC unroll 12
-            for (size_t r = 0; r < rows; r++) {
-                vec factor = vec_set(a[r * p->a_row]);
-                low[r] = vec_fnma(factor, b_low, low[r]);
-                high[r] = vec_fnma(factor, b_high, high[r]);
-            }
-        } else {
-#pragma GCC unroll 12
-            for (size_t r = 0; r < rows; r++) {
-                vec factor = vec_set(a[r * p->a_row]);
-                low[r] = vec_fma(factor, b_low, low[r]);
-                high[r] = vec_fma(factor, b_high, high[r]);
-            }
+        for (size_t r = 0; r < rows; r++) {
+            vec factor = vec_set(a[r * a_row]);
+            low[r] = subtracts ? vec_fnma(factor, b_low, low[r]) : vec_fma(factor, b_low, low[r]);
+            high[r] =
+                subtracts ? vec_fnma(factor, b_high, high[r]) : vec_fma(factor, b_high, high[r]);
         }
-        a += p->a_column;
+        a += a_column;
+        b += b_row;
     }
 #pragma GCC unroll 12
     for (size_t r = 0; r < rows; r++) {
-        vec_store_mask(low_mask, c + r * p->c_row, low[r]);
-        vec_store_mask(high_mask, c + r * p->c_row + LANES, high[r]);
+        float *to = c + r * p->c_row;
+        if (columns.is_whole) {
+            vec_store(to, low[r]);
+            vec_store(to + LANES, high[r]);
+        } else {
+            vec_store_mask(columns.low, to, low[r]);
+            vec_store_mask(columns.high, to + LANES, high[r]);
+        }
+    }
+}
+
+/* Functions of their own: with others around them the sums lose their registers. */
+#define VEC_WHOLE ((vec_columns){.is_whole = true})
+static __attribute__((noinline)) void vec_add_tile(const vec_product *p, size_t m, size_t n) {
+    vec_product_tile(p, m, n, VEC_WHOLE, false, TILE_ROWS);
+}
+
+static __attribute__((noinline)) void vec_subtract_tile(const vec_product *p, size_t m, size_t n) {
+    vec_product_tile(p, m, n, VEC_WHOLE, true, TILE_ROWS);
+}
+
+/* Four rows, or one. */
+static __attribute__((noinline)) void vec_few_rows(const vec_product *p, size_t m, size_t n,
+                                                   size_t rows) {
+    if (rows == 4 && p->subtracts) {
+        vec_product_tile(p, m, n, VEC_WHOLE, true, 4);
+    } else if (rows == 4) {
+        vec_product_tile(p, m, n, VEC_WHOLE, false, 4);
+    } else {
+        vec_product_tile(p, m, n, VEC_WHOLE, p->subtracts, 1);
+    }
+}
+
+/* Less than two vectors of columns. */
+static __attribute__((noinline)) void vec_edge_rows(const vec_product *p, size_t m, size_t n,
+                                                    size_t rows) {
+    size_t left = p->columns - n;
+    vec_columns columns = {.low = vec_first(left),
+                           .high = vec_first(left > LANES ? left - LANES : 0)};
+    if (rows == 4) {
+        vec_product_tile(p, m, n, columns, p->subtracts, 4);
+    } else {
+        vec_product_tile(p, m, n, columns, p->subtracts, 1);
     }
 }
 
 static void vec_multiply(const vec_product *p) {
     for (size_t n = 0; n < p->columns; n += 2 * LANES) {
+        bool is_whole = p->columns - n >= 2 * LANES;
         size_t m = 0;
-        for (; m + TILE_ROWS <= p->rows; m += TILE_ROWS) {
-            vec_product_tile(p, m, n, TILE_ROWS);
+        for (; is_whole && m + TILE_ROWS <= p->rows; m += TILE_ROWS) {
+            if (p->subtracts) {
+                vec_subtract_tile(p, m, n);
+            } else {
+                vec_add_tile(p, m, n);
+            }
         }
-        for (; m + 4 <= p->rows; m += 4) {
-            vec_product_tile(p, m, n, 4);
-        }
-        for (; m < p->rows; m++) {
-            vec_product_tile(p, m, n, 1);
+        while (m < p->rows) {
+            size_t rows = p->rows - m >= 4 ? 4 : 1;
+            if (is_whole) {
+                vec_few_rows(p, m, n, rows);
+            } else {
+                vec_edge_rows(p, m, n, rows);
+            }
+            m += rows;
         }
     }
 }

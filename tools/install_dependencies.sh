@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs what is missing of the named groups with apt: build, video, test, pip, clang, format (default: build).
+# Installs what is missing of the named groups with apt: build, video, remote, test, pip, clang, format (default: build).
 #
 #     tools/install_dependencies.sh [GROUP...]
 #
@@ -46,6 +46,9 @@ for group in "${@:-build}"; do
         has_module libavformat libavcodec libavutil libswscale &&
             need libavformat-dev libavcodec-dev libavutil-dev libswscale-dev
         ;;
+    remote)
+        has_module libcurl && need libcurl4-openssl-dev
+        ;;
     test)
         has_command python3 && need python3
         has_command c++ && need g++
@@ -64,7 +67,7 @@ for group in "${@:-build}"; do
         has_command clang-tidy && need clang-tidy
         ;;
     *)
-        echo "install_dependencies.sh: no group \"$group\"; there are build, video, test, pip, clang, format" >&2
+        echo "install_dependencies.sh: no group \"$group\"; there are build, video, remote, test, pip, clang, format" >&2
         exit 2
         ;;
     esac

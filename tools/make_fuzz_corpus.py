@@ -134,6 +134,12 @@ def any_files() -> Iterator[bytes]:
         yield bytes([number % 8, 16]) + file
 
 
+def video_files() -> Iterator[bytes]:
+    file = (FIXTURES / "media/counted.mp4").read_bytes()
+    yield from (file, file[:1000], (FIXTURES / "media/counted.mkv").read_bytes()[:6000], b"", b"#EXTM3U\n#EXTINF:1,\n/etc/passwd\n",
+                b"ffconcat version 1.0\nfile '/etc/passwd'\n", next(png_files()))
+
+
 def media_texts() -> Iterator[bytes]:
     yield from (b"", b"QUJD", b"QUI=", b"QQ==", b"_-8", b"/+8", b"Q Q\n=\t=", b"QQ=", b"data:;base64,QUJD", b"DATA:image/png;BASE64,QUJD",
                 b"data:text/plain,x", b"https://example.com/a.png", b"ftp://a", b"+-", b"QUJDQ", b"QUJDQUJDQUJDQUJDQUJDQUJD")
@@ -182,6 +188,7 @@ TARGETS = {
     "fuzz_safetensors": weight_files,
     "fuzz_tokenizer_json": tokenizer_files,
     "fuzz_tokenizer_text": tokenizer_texts,
+    "fuzz_video": video_files,
     "fuzz_webp": webp_files,
 }
 

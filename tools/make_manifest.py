@@ -25,6 +25,7 @@ ORIGINS: dict[str, str] = {
     "configs/clef-flash": "the published releases, byte for byte",
     "layers": f"tools/goldens/make_layers.py, from {REFERENCE}",
     "media": "tools/goldens/make_videos.py, PyAV 18.1.0; November 2026",
+    "media/as-seen": "tools/goldens/make_as_seen.py, pillow 13.0.0; December 2026",
     "media/pillow-resize.jsonl": "tools/goldens/make_pillow_resize.py, from pillow 12.3.0; November 2026",
     "numbers": f"tools/goldens/make_numbers.py, from {REFERENCE}",
     "tiny-random/media": f"tools/goldens/make_media.py with media-plan.json, from {REFERENCE}, torchvision 0.28.0, pillow 13.0.0",

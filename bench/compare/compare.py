@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Puts clef beside its peers on the same work, in turn, in one run; appends medians to a table.
 
-    compare.py --folder build/compare --clef build/clef --encode-timing build/tests/encode_timing [--quick]
+    compare.py --folder build/compare --clef build/clef --encode-timing build/tests/encode_timing
+        --image-timing build/tests/image_timing [--quick]
 
 A round asks every engine for one sample of every case of that round; the order of the engines moves on by one each
 round. A row of the table is an engine and a case: the median, least and most of the rounds. run.sh makes everything
@@ -57,11 +58,12 @@ def measure(name: str, part: Part) -> tuple[dict[tuple[int, Case], list[Facts]],
 
 
 def check_ids(part: Part, samples: dict[tuple[int, Case], list[Facts]]) -> None:
-    """Tokenizers are compared only while they agree."""
-    found = {facts["ids"]: part.engines[index].name for (index, _), list_ in samples.items() for facts in list_
-             if "ids" in facts}
-    if len(found) > 1:
-        raise SystemExit(f"different ids: {', '.join(f'{name} {ids[:12]}' for ids, name in found.items())}")
+    """Tokenizers are compared only while they agree, and pictures while they have as many patches."""
+    for what in ("ids", "patches"):
+        found = {str(facts[what]): part.engines[index].name for (index, case), list_ in samples.items() for facts in list_
+                 if what in facts and case.work != "vision"}
+        if len(found) > 1:
+            raise SystemExit(f"different {what}: {', '.join(f'{name} {value[:12]}' for value, name in found.items())}")
 
 
 def digits(value: float) -> str:
@@ -109,6 +111,7 @@ def main() -> int:
     parser.add_argument("--folder", type=Path, required=True, help="of gguf/ and tokenizer/")
     parser.add_argument("--clef", type=Path, required=True, help="the program")
     parser.add_argument("--encode-timing", type=Path, required=True, help="tests/encode_timing of a build")
+    parser.add_argument("--image-timing", type=Path, required=True, help="tests/image_timing of a build")
     parser.add_argument("--output", type=Path, required=True, help="the table to append to")
     parser.add_argument("--threads", type=int, default=machine.cores())
     parser.add_argument("--parts", default=",".join(PARTS), help=f"of {', '.join(PARTS)}")
@@ -117,7 +120,7 @@ def main() -> int:
     names = arguments.parts.split(",")
     if unknown := set(names) - set(PARTS):
         parser.error(f"--parts takes {', '.join(PARTS)}, not {', '.join(sorted(unknown))}")
-    place = Place(arguments.folder, arguments.clef, arguments.encode_timing, arguments.threads, arguments.quick)
+    place = Place(arguments.folder, arguments.clef, arguments.encode_timing, arguments.image_timing, arguments.threads, arguments.quick)
     common = {"run": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
               "machine": machine.label(), "cores": machine.cores(), "level": highest_level(arguments.clef),
               "threads": arguments.threads, "commit": machine.commit()}

@@ -106,9 +106,10 @@ class ClefBench(Engine):
     threads: int
 
     def run(self, cases: Sequence[Case]) -> list[Facts]:
+        sizes = ",".join(str(case.tokens) for case in cases)
+        work = ["--patches", sizes] if cases[0].work == "vision" else ["--sequences", str(cases[0].sequences), "--tokens", sizes]
         command = [str(self.program), "bench", "--shape", self.shape, "--precision", self.numbers, "--output", "json",
-                   "--threads", str(self.threads), "--sequences", str(cases[0].sequences),
-                   "--repeat", str(cases[0].runs), "--tokens", ",".join(str(case.tokens) for case in cases)]
+                   "--threads", str(self.threads), "--repeat", str(cases[0].runs), *work]
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode != 0:
             raise failed(command, done.stderr)
@@ -144,3 +145,24 @@ class ClefEncode(Engine):
             made = Path(ids.name).read_bytes()
         return {"seconds": statistics.median(map(float, done.stdout.split())), "count": len(made) // 4,
                 "ids": hashlib.sha256(made).hexdigest()}
+
+
+@dataclass
+class ClefImage(Engine):
+    """The timing program of the tests (tests/timings): makes patches once to warm up, then for the clock, on one thread."""
+
+    program: Path
+    clef: Path
+    picture: Path
+
+    def sample(self, cases: Sequence[Case]) -> list[Facts]:
+        self.version = subprocess.run([self.clef, "--version"], capture_output=True, text=True).stdout.strip()
+        return [self.run(case) for case in cases]
+
+    def run(self, case: Case) -> Facts:
+        command = [str(self.program), str(self.picture), str(case.runs)]
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode != 0:
+            raise failed(command, done.stderr)
+        patches, *seconds = done.stdout.split()
+        return {"seconds": statistics.median(map(float, seconds)), "patches": int(patches)}

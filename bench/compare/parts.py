@@ -8,7 +8,7 @@ from typing import Callable, Sequence
 
 import english
 import shape
-from engines import Case, ClefBench, ClefEncode, Engine, Worker
+from engines import Case, ClefBench, ClefEncode, ClefImage, Engine, Worker
 
 GENERATED = 8  # steps of generation a sample
 PICTURE = (1920, 1080)
@@ -21,6 +21,7 @@ class Place:
     folder: Path  # of gguf/, tokenizer/ and what is made on the way
     clef: Path
     encode_timing: Path
+    image_timing: Path
     threads: int
     is_quick: bool
 
@@ -69,8 +70,12 @@ def text(place: Place) -> Part:
 
 
 def vision(place: Place) -> Part:
-    """The vision tower. clef's rows come here with its tower."""
-    engines = [Worker("PyTorch", "bf16", "worker_vision.py", ["bfloat16", str(place.threads)])]
+    """The vision tower of Clef-Flash, which the 27B model has too."""
+    engines: list[Engine] = [
+        Worker("PyTorch", "bf16", "worker_vision.py", ["bfloat16", str(place.threads)]),
+        ClefBench("clef", "bf16", place.clef, shape.TOWER_SHAPE, place.threads),
+        ClefBench("clef", "f32", place.clef, shape.TOWER_SHAPE, place.threads),
+    ]
     if place.is_quick:
         return Part(engines, [Case("vision", 1, 64, 1, "patches/s", 64)], 2)
     return Part(engines, [Case("vision", 1, 1024, 1, "patches/s", 1024),
@@ -91,10 +96,11 @@ def make_picture(path: Path) -> None:
 
 
 def image(place: Place) -> Part:
-    """A JPEG to patches. clef's row comes here with its pictures."""
+    """A JPEG to patches; clef on one thread."""
     path = place.folder / "picture.jpg"
     make_picture(path)
-    engines = [Worker("Pillow and transformers", "uint8", "worker_image.py", [str(path), str(place.threads)])]
+    engines = [Worker("Pillow and transformers", "uint8", "worker_image.py", [str(path), str(place.threads)]),
+               ClefImage("clef", "uint8", place.image_timing, place.clef, path)]
     runs, rounds = (2, 2) if place.is_quick else (9, 5)
     return Part(engines, [Case("image", 1, 0, runs, "pictures/s", 1)], rounds)
 

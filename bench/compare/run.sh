@@ -23,7 +23,7 @@ mkdir -p "$folder"
 bench/compare/environment.sh "$folder/environment"
 python=$folder/environment/bin/python
 cmake -S . -B "$folder/clef" -DCMAKE_BUILD_TYPE=Release >/dev/null
-cmake --build "$folder/clef" --target clef_program encode_timing --parallel "$(nproc)" >/dev/null
+cmake --build "$folder/clef" --target clef_program encode_timing image_timing --parallel "$(nproc)" >/dev/null
 "$python" tools/make_tokenizer.py "$folder/tokenizer" >/dev/null
 "$python" bench/compare/random_gguf.py "$folder/gguf"
 
@@ -34,7 +34,7 @@ else
     table=bench/results/$("$python" bench/compare/machine.py)-compare.csv picture=docs/images/compare.svg
 fi
 "$python" bench/compare/compare.py --folder "$folder" --clef "$folder/clef/clef" \
-    --encode-timing "$folder/clef/tests/encode_timing" --output "$table" --parts "$parts" "${quick[@]}"
+    --encode-timing "$folder/clef/tests/encode_timing" --image-timing "$folder/clef/tests/image_timing" --output "$table" --parts "$parts" "${quick[@]}"
 "$python" bench/compare/summary.py "$table"
 "$python" bench/compare/plot.py "$table" "$picture"
 echo "Table: $table; picture: $picture"

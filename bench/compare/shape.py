@@ -6,6 +6,7 @@ Weights are random everywhere: for speed only. The same numbers stand in `clef b
 from __future__ import annotations
 
 CLEF_SHAPE = "qwen3.5-0.8b"
+TOWER_SHAPE = "clef-flash"
 
 # Text: every fourth layer attends, the others keep a delta-rule state.
 LAYERS, HIDDEN, FEED_FORWARD = 24, 1024, 3584

@@ -35,6 +35,8 @@ GOALS = (
     Goal("prefill", ("clef", "int8"), 2.0, (("PyTorch", "bf16"),)),
     Goal("prefill", ("clef", "int8"), 3.0, (("llama.cpp", "Q8_0"),)),
     Goal("prefill", ("clef", "int4"), 2.3, (("llama.cpp", "Q4_K_M"),)),
+    Goal("vision", ("clef", "bf16"), 1.4, (("PyTorch", "bf16"),)),
+    Goal("image", ("clef", "uint8"), 2.0, (("Pillow and transformers", "uint8"),)),
     Goal("encode", ("clef", ""), 1.5, (("tiktoken", ""),)),
     Goal("encode", ("clef", ""), 10.0, (("HF tokenizers", ""),)),
 )

@@ -93,9 +93,10 @@ typedef struct clef_model_facts {
     bool has_tied_embeddings;
     uint64_t backbone_parameter_count, head_parameter_count;
     uint64_t mapped_bytes; /* weight files */
+    uint64_t media_bytes;  /* decoded pictures of its open records, now */
 } clef_model_facts;
 
-/* With tokenizer_only, all but directory, precision and token_count are zero. */
+/* With tokenizer_only, all but directory, precision, token_count and media_bytes are zero. */
 CLEF_API void clef_model_describe(const clef_model *model, clef_model_facts *facts);
 
 typedef struct clef_memory_estimate {
@@ -151,6 +152,28 @@ typedef enum clef_control_token_mode {
     CLEF_CONTROL_TOKENS_PARSE, /* they act as control tokens, as in the reference */
 } clef_control_token_mode;
 
+typedef enum clef_exif_mode {
+    CLEF_EXIF_APPLY,  /* pictures are turned upright, as a camera says they are to be seen */
+    CLEF_EXIF_IGNORE, /* they stay as they are stored, as in the reference */
+} clef_exif_mode;
+
+/* Which hosts pictures may be fetched from. All-zero: the public internet, ports 80 and 443. */
+typedef struct clef_remote_images {
+    const char *const *hosts; /* [host_count] names and addresses that may also lie in a network
+                                 that others do not reach, as they stand in requests */
+    size_t host_count;
+    const uint16_t *ports; /* [port_count], in place of 80 and 443 */
+    size_t port_count;
+} clef_remote_images;
+
+/* Which pictures and videos may be read in a call. A request with others fails with CLEF_BUSY
+ * before anything slow begins, so that a thread that must not take long can leave it to another. */
+typedef enum clef_media_mode {
+    CLEF_MEDIA_ALL,
+    CLEF_MEDIA_ENCLOSED, /* those in the request, and none that has to be fetched */
+    CLEF_MEDIA_NONE,
+} clef_media_mode;
+
 #define CLEF_TOKEN_LIMIT_DEFAULT    16384
 #define CLEF_QUESTION_LIMIT_DEFAULT 64
 #define CLEF_OPTION_LIMIT_DEFAULT   255
@@ -166,8 +189,24 @@ typedef struct clef_record_options {
     uint32_t level_limit;        /* 255 levels of one score */
     bool truncate;               /* cut the end of an over-long state instead of refusing */
     clef_control_token_mode control_tokens;
-    const char *cache_scope; /* records of different scopes never share kept states, so that nobody
-                                learns from a fast answer what others asked; NULL: all share */
+    clef_exif_mode exif; /* of pictures and frames, and the turn that a video file asks for */
+    /* What http:// and https:// addresses of pictures do: NULL refuses them, else they are fetched
+     * during the call, up to ten seconds each. CLEF_NETWORK when that does not work out. */
+    const clef_remote_images *remote_images;
+    clef_media_mode media;
+    uint64_t
+        media_bytes; /* decoded pictures of all records of the model that are open; a call waits
+                        until others are closed, so not where one thread does both; 0: no limit */
+    /* Asked now and then while media are read; true ends the call with CLEF_CANCELLED. May be
+     * NULL. */
+    bool (*is_abandoned)(void *context);
+    void *context;
+    /* A record of the same body whose pictures and videos are shared instead of being read again;
+     * NULL: none. */
+    clef_record *media_record;
+    const char *cache_scope; /* records of different scopes never share kept states or features, so
+                                that nobody learns from a fast answer what others asked; NULL: all
+                                share */
     /* One question in another light, chosen once the whole request has been checked. CLEF_USAGE
      * when there is no such question, or the order is none of its options. */
     const char *question; /* its id; NULL: none, and the fields below mean nothing */
@@ -180,7 +219,8 @@ typedef struct clef_record_options {
 
 /* Parses, checks and encodes a request body (the JSON of POST /v1/systemone, borrowed only during
  * the call). Needs no session and may run on any thread. CLEF_BAD_TEXT, CLEF_BAD_REQUEST,
- * CLEF_OVER_LIMIT, CLEF_OUT_OF_MEMORY, with kind and place in error. */
+ * CLEF_OVER_LIMIT, CLEF_TOO_LARGE, CLEF_OUT_OF_MEMORY, with kind and place in error; CLEF_BUSY and
+ * CLEF_CANCELLED as the options say. */
 CLEF_API clef_status clef_record_encode(clef_model *model, const char *body, size_t body_bytes,
                                         const clef_record_options *options, clef_record **record,
                                         clef_error *error);
@@ -218,6 +258,9 @@ typedef struct clef_session_options {
      * prefix_cache_bytes. One session at a time may use a directory. */
     const char *prefix_cache_directory;
     uint64_t prefix_cache_directory_bytes; /* 0: four times prefix_cache_bytes */
+    /* What the vision tower made of pictures and videos, kept for records that show the same ones
+     * under other texts. Answers are equal to the bit with and without. */
+    uint64_t feature_cache_bytes; /* memory for it; 0: nothing is kept */
 } clef_session_options;
 
 /* Takes all memory that a step needs. CLEF_USAGE when the model has no head or was opened as
@@ -272,6 +315,10 @@ typedef struct clef_session_statistics {
         prefix_cache_misses; /* records that began with a kept state, or not */
     uint64_t prefix_cache_evictions;
     uint64_t prefix_cache_directory_bytes;
+    uint64_t feature_cache_entries; /* pictures and videos */
+    uint64_t feature_cache_bytes;
+    uint64_t feature_cache_hits, feature_cache_misses; /* kept, or computed by the vision tower */
+    uint64_t feature_cache_evictions;
 } clef_session_statistics;
 
 CLEF_API void clef_session_describe(const clef_session *session,

@@ -13,7 +13,7 @@ _clef() {
     ask:--choice) return ;;
     ask:--score) return ;;
     ask:--image) COMPREPLY=($(compgen -f -- "$current")); return ;;
-    ask:--video) COMPREPLY=($(compgen -d -- "$current")); return ;;
+    ask:--video) COMPREPLY=($(compgen -f -- "$current")); return ;;
     ask:--cache-mib) return ;;
     ask:--output) COMPREPLY=($(compgen -W "auto table json raw" -- "$current")); return ;;
     ask:--round) COMPREPLY=($(compgen -W "4 none" -- "$current")); return ;;
@@ -29,6 +29,9 @@ _clef() {
     ask:--max-options) return ;;
     ask:--max-levels) return ;;
     ask:--control-tokens) COMPREPLY=($(compgen -W "plain parse" -- "$current")); return ;;
+    ask:--exif) COMPREPLY=($(compgen -W "apply ignore" -- "$current")); return ;;
+    ask:--remote-allow) return ;;
+    ask:--remote-ports) return ;;
     serve:--host) return ;;
     serve:--port) return ;;
     serve:--api-key) return ;;
@@ -50,9 +53,13 @@ _clef() {
     serve:--max-options) return ;;
     serve:--max-levels) return ;;
     serve:--control-tokens) COMPREPLY=($(compgen -W "plain parse" -- "$current")); return ;;
+    serve:--exif) COMPREPLY=($(compgen -W "apply ignore" -- "$current")); return ;;
+    serve:--remote-allow) return ;;
+    serve:--remote-ports) return ;;
     serve:--prefix-cache-bytes) return ;;
     serve:--prefix-cache-entries) return ;;
     serve:--prefix-cache-dir) return ;;
+    serve:--feature-cache-bytes) return ;;
     serve:--max-body-bytes) return ;;
     serve:--max-connections) return ;;
     serve:--max-queue) return ;;
@@ -66,7 +73,7 @@ _clef() {
     encode:--choice) return ;;
     encode:--score) return ;;
     encode:--image) COMPREPLY=($(compgen -f -- "$current")); return ;;
-    encode:--video) COMPREPLY=($(compgen -d -- "$current")); return ;;
+    encode:--video) COMPREPLY=($(compgen -f -- "$current")); return ;;
     encode:--model) COMPREPLY=($(compgen -d -- "$current")); return ;;
     encode:--precision) COMPREPLY=($(compgen -W "auto f32 bf16" -- "$current")); return ;;
     encode:--threads) return ;;
@@ -78,6 +85,9 @@ _clef() {
     encode:--max-options) return ;;
     encode:--max-levels) return ;;
     encode:--control-tokens) COMPREPLY=($(compgen -W "plain parse" -- "$current")); return ;;
+    encode:--exif) COMPREPLY=($(compgen -W "apply ignore" -- "$current")); return ;;
+    encode:--remote-allow) return ;;
+    encode:--remote-ports) return ;;
     info:--model) COMPREPLY=($(compgen -d -- "$current")); return ;;
     info:--precision) COMPREPLY=($(compgen -W "auto f32 bf16" -- "$current")); return ;;
     info:--threads) return ;;
@@ -111,9 +121,9 @@ _clef() {
     help:--completion) COMPREPLY=($(compgen -W "bash zsh fish" -- "$current")); return ;;
     esac
     case $command in
-    ask) options="--state --noul --choice --score --image --video --batch --cache-mib --no-cache --output --timings --round --confidence --model --precision --threads --cpu-level --max-tokens --max-state-tokens --max-schema-tokens --max-questions --max-options --max-levels --truncate --control-tokens --json --help " files=1 ;;
-    serve) options="--host --port --api-key --api-key-file --open-metrics --model-names --strict-model --revision --warmup --fake-engine --log --log-requests --round --confidence --model --precision --threads --cpu-level --max-tokens --max-state-tokens --max-schema-tokens --max-questions --max-options --max-levels --truncate --control-tokens --prefix-cache-bytes --prefix-cache-entries --prefix-cache-dir --cache-per-key --max-body-bytes --max-connections --max-queue --queue-timeout --header-timeout --body-timeout --idle-timeout --drain-timeout --json --help " files=0 ;;
-    encode) options="--state --noul --choice --score --image --video --batch --model --precision --threads --cpu-level --max-tokens --max-state-tokens --max-schema-tokens --max-questions --max-options --max-levels --truncate --control-tokens --json --help " files=1 ;;
+    ask) options="--state --noul --choice --score --image --video --batch --cache-mib --no-cache --output --timings --round --confidence --model --precision --threads --cpu-level --max-tokens --max-state-tokens --max-schema-tokens --max-questions --max-options --max-levels --truncate --control-tokens --exif --remote-images --remote-allow --remote-ports --json --help " files=1 ;;
+    serve) options="--host --port --api-key --api-key-file --open-metrics --model-names --strict-model --revision --warmup --fake-engine --log --log-requests --round --confidence --model --precision --threads --cpu-level --max-tokens --max-state-tokens --max-schema-tokens --max-questions --max-options --max-levels --truncate --control-tokens --exif --remote-images --remote-allow --remote-ports --prefix-cache-bytes --prefix-cache-entries --prefix-cache-dir --cache-per-key --feature-cache-bytes --max-body-bytes --max-connections --max-queue --queue-timeout --header-timeout --body-timeout --idle-timeout --drain-timeout --json --help " files=0 ;;
+    encode) options="--state --noul --choice --score --image --video --batch --model --precision --threads --cpu-level --max-tokens --max-state-tokens --max-schema-tokens --max-questions --max-options --max-levels --truncate --control-tokens --exif --remote-images --remote-allow --remote-ports --json --help " files=1 ;;
     info) options="--model --precision --threads --cpu-level --max-tokens --output --json --help " files=0 ;;
     quantize) options="--output -o --recipe --calibrate --group --force --threads --json --help " files=1 ;;
     bench) options="--shape --layers --tokens --patches --sequences --rows --precision --repeat --machine --threads --cpu-level --server --model --api-key --scenarios --measure --clients --requests --timeout --output --json --help " files=0 ;;

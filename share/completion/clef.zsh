@@ -26,10 +26,10 @@ _clef() {
             '*--choice[A question that is answered by one of the options]:\[ID=\]\[QUESTION;\]OPTION,...: ' \
             '*--score[A question that is answered by a place on a scale, levels from the lowest to the highest]:\[ID=\]\[QUESTION;\]LEVEL,...: ' \
             '--image[A picture that belongs to the state\: PNG, JPEG or WebP]:FILE:_files' \
-            '--video[A video that belongs to the state\: a folder of pictures of one size, its frames in the order of their names, 24 a second]:DIR:_files -/' \
+            '--video[A video that belongs to the state\: a file, where clef was built with FFmpeg, or a folder of pictures of one size, its frames in the order of their names, 24 a second]:FILE|DIR:_files' \
             '--batch[Read one JSON request a line and write one line for each, in order; blank lines are skipped]' \
             '--cache-mib[Memory in MiB for the states of lines already answered, so that lines that begin with the same state take less time; an eighth of the free memory by default]:N: ' \
-            '--no-cache[Keep no states\: compute every line from its beginning]' \
+            '--no-cache[Keep no states and no pictures\: compute every line from its beginning]' \
             '--output[auto, the default, is a table on a terminal and JSON elsewhere]:value:(auto table json raw)' \
             '--timings[Say how long the answer took\: latency_ms in JSON, a line on standard error beside a table]' \
             '--round[Decimal places of the probabilities in JSON; 4 by default]:value:(4 none)' \
@@ -46,6 +46,10 @@ _clef() {
             '--max-levels[Levels of one score; 255 by default]:N: ' \
             '--truncate[Read only the beginning of a state that is too long, instead of refusing it]' \
             '--control-tokens[What control tokens written in a request are\: plain text, the default, or control tokens, as in the reference implementation]:value:(plain parse)' \
+            '--exif[Whether pictures are turned upright, as the camera noted in them\: apply, the default, or ignore, as in the reference implementation]:value:(apply ignore)' \
+            '--remote-images[Fetch pictures whose http\:// or https\:// addresses stand in a request, from the public internet alone; without it they are refused]' \
+            '--remote-allow[With --remote-images\: a name or address, as it stands in requests, that may lie in a private network or on this machine]:HOST: ' \
+            '--remote-ports[With --remote-images\: ports that may be connected to; 80,443 by default]:PORT,...: ' \
             '--json[Write an error as one line of JSON with type, loc and msg]' \
             '--help[Show this help]' \
             '*:file:_files' ;;
@@ -77,10 +81,15 @@ _clef() {
             '--max-levels[Levels of one score; 255 by default]:N: ' \
             '--truncate[Read only the beginning of a state that is too long, instead of refusing it]' \
             '--control-tokens[What control tokens written in a request are\: plain text, the default, or control tokens, as in the reference implementation]:value:(plain parse)' \
+            '--exif[Whether pictures are turned upright, as the camera noted in them\: apply, the default, or ignore, as in the reference implementation]:value:(apply ignore)' \
+            '--remote-images[Fetch pictures whose http\:// or https\:// addresses stand in a request, from the public internet alone; without it they are refused]' \
+            '--remote-allow[With --remote-images\: a name or address, as it stands in requests, that may lie in a private network or on this machine]:HOST: ' \
+            '--remote-ports[With --remote-images\: ports that may be connected to; 80,443 by default]:PORT,...: ' \
             '--prefix-cache-bytes[Memory for states of requests that may come again or go on; 0\: none are kept; a quarter of the free memory by default]:N: ' \
             '--prefix-cache-entries[How many of them at most; 0\: none are kept; as many as fit by default]:N: ' \
             '--prefix-cache-dir[Existing directory that keeps states over restarts too; one server at a time]:DIR: ' \
             '--cache-per-key[Requests with different API keys share neither kept states nor computations, so that nobody learns from a fast answer what others asked]' \
+            '--feature-cache-bytes[Memory for pictures and videos as the vision tower sees them, so that the same ones under another text take less time; 0\: none are kept; a sixteenth of the free memory by default]:N: ' \
             '--max-body-bytes[Bytes of a request body; 67108864 by default]:N: ' \
             '--max-connections[Connections at once, more have to wait; 512 by default]:N: ' \
             '--max-queue[Requests that wait or run, more are refused with status 503; 256 by default]:N: ' \
@@ -99,7 +108,7 @@ _clef() {
             '*--choice[A question that is answered by one of the options]:\[ID=\]\[QUESTION;\]OPTION,...: ' \
             '*--score[A question that is answered by a place on a scale, levels from the lowest to the highest]:\[ID=\]\[QUESTION;\]LEVEL,...: ' \
             '--image[A picture that belongs to the state\: PNG, JPEG or WebP]:FILE:_files' \
-            '--video[A video that belongs to the state\: a folder of pictures of one size, its frames in the order of their names, 24 a second]:DIR:_files -/' \
+            '--video[A video that belongs to the state\: a file, where clef was built with FFmpeg, or a folder of pictures of one size, its frames in the order of their names, 24 a second]:FILE|DIR:_files' \
             '--batch[Read one JSON request a line and write one line for each, in order; blank lines are skipped]' \
             '--model[Directory of the model]:DIR:_files -/' \
             '--precision[How products of unquantised matrices are computed\: f32 exactly, bf16 with rounded inputs]:value:(auto f32 bf16)' \
@@ -113,6 +122,10 @@ _clef() {
             '--max-levels[Levels of one score; 255 by default]:N: ' \
             '--truncate[Read only the beginning of a state that is too long, instead of refusing it]' \
             '--control-tokens[What control tokens written in a request are\: plain text, the default, or control tokens, as in the reference implementation]:value:(plain parse)' \
+            '--exif[Whether pictures are turned upright, as the camera noted in them\: apply, the default, or ignore, as in the reference implementation]:value:(apply ignore)' \
+            '--remote-images[Fetch pictures whose http\:// or https\:// addresses stand in a request, from the public internet alone; without it they are refused]' \
+            '--remote-allow[With --remote-images\: a name or address, as it stands in requests, that may lie in a private network or on this machine]:HOST: ' \
+            '--remote-ports[With --remote-images\: ports that may be connected to; 80,443 by default]:PORT,...: ' \
             '--json[Write an error as one line of JSON with type, loc and msg]' \
             '--help[Show this help]' \
             '*:file:_files' ;;

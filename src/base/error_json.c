@@ -7,7 +7,7 @@
 
 static bool is_about_request(clef_status status) {
     return status == CLEF_BAD_REQUEST || status == CLEF_BAD_TEXT || status == CLEF_OVER_LIMIT ||
-           status == CLEF_TOO_LARGE;
+           status == CLEF_TOO_LARGE || status == CLEF_NETWORK;
 }
 
 void clef_json_write_any_string(clef_buffer *out, clef_text text) {

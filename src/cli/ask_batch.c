@@ -8,6 +8,7 @@
 #include "cli/interrupt.h"
 #include "cli/output.h"
 #include "cli/report.h"
+#include "cli/request_files.h"
 #include "cli/terminal.h"
 
 #include <inttypes.h>
@@ -104,8 +105,14 @@ static void receive_answer(void *context, clef_status status, clef_answer *answe
 static void start_line(ask_batch *batch, batch_slot *slot, clef_text line) {
     clef_error fault = {0};
     clef_record *record = NULL;
-    clef_status status = clef_record_encode(batch->workplace->model, line.bytes, line.length,
-                                            &batch->workplace->record_options, &record, &fault);
+    clef_buffer embedded = {0};
+    clef_text text;
+    clef_status status = clef_request_files_embed(line, &embedded, &text, &fault);
+    if (status == CLEF_OK) {
+        status = clef_record_encode(batch->workplace->model, text.bytes, text.length,
+                                    &batch->workplace->record_options, &record, &fault);
+    }
+    clef_buffer_release(&embedded);
     if (status != CLEF_OK) {
         finish_with_error(slot, &fault);
         return;
@@ -293,10 +300,14 @@ static uint64_t choose_cache(const clef_settings *settings) {
     return clef_system_memory_share(CACHE_SHARE);
 }
 
-/* States are kept for lines to come. */
+#define FEATURE_SHARE 4 /* of that memory, beside it, for pictures */
+
+/* States and pictures are kept for lines to come. */
 static clef_status create_session(const clef_settings *settings, ask_batch *batch,
                                   clef_error *error) {
-    const clef_session_options options = {.prefix_cache_bytes = choose_cache(settings)};
+    uint64_t bytes = choose_cache(settings);
+    const clef_session_options options = {.prefix_cache_bytes = bytes,
+                                          .feature_cache_bytes = bytes / FEATURE_SHARE};
     return clef_session_create(batch->workplace->model, &options, &batch->session, error);
 }
 

@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "cli/input.h"
 #include "cli/interrupt.h"
+#include "cli/request_files.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -55,8 +56,14 @@ static clef_status take_line(reading *of, clef_text line) {
     if (clef_line_is_blank(line)) {
         return CLEF_OK;
     }
-    clef_status status =
-        clef_record_encode(of->model, line.bytes, line.length, &options, &record, of->error);
+    clef_buffer embedded = {0};
+    clef_text text;
+    clef_status status = clef_request_files_embed(line, &embedded, &text, of->error);
+    if (status == CLEF_OK) {
+        status =
+            clef_record_encode(of->model, text.bytes, text.length, &options, &record, of->error);
+    }
+    clef_buffer_release(&embedded);
     if (status != CLEF_OK) {
         return name_line(of, status);
     }

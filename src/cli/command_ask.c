@@ -172,9 +172,11 @@ const clef_command clef_command_ask = {
     .summary = "Answer the questions of a request.",
     .synopsis = "ask [OPTIONS] [FILE]\n"
                 "ask [OPTIONS] --batch [FILE]\n"
-                "ask [OPTIONS] --state TEXT|@FILE|- --noul|--choice|--score QUESTION ...\n",
+                "ask [OPTIONS] --state TEXT|@FILE|- --noul|--choice|--score QUESTION ...\n"
+                "ask [OPTIONS] --image FILE --noul|--choice|--score QUESTION ...\n",
     .details = "FILE holds a request as JSON: a model name, a state (any text or value) and "
-               "questions. Without FILE, or with -, the request is read from standard input.\n"
+               "questions. Without FILE, or with -, the request is read from standard input. "
+               "\"@photo.jpg\" in its \"images\" or \"videos\" stands for that file.\n"
                "\n" CLEF_REQUEST_BUILDER_GRAMMAR,
     .examples = "clef ask request.json\n"
                 "clef ask --output json --timings < request.json\n"
@@ -182,10 +184,11 @@ const clef_command clef_command_ask = {
                 "clef ask --state \"Checkout fails, orders are blocked.\" \\\n"
                 "    --choice \"team=Which team?;billing:Payments,technical:Bugs or outages\" \\\n"
                 "    --score \"urgency=Can wait,This week,Today\" \\\n"
-                "    --noul \"outage=Is a service down?\"\n",
+                "    --noul \"outage=Is a service down?\"\n"
+                "clef ask --image receipt.jpg --noul \"Is the receipt total legible?\"\n",
     .groups = {&clef_options_short_form, &clef_options_batch, &clef_options_cache,
                &clef_options_answer, &clef_options_model, &clef_options_token_limit,
-               &clef_options_limits, &clef_options_common, NULL},
+               &clef_options_limits, &clef_options_media, &clef_options_common, NULL},
     .operand_limit = 1,
     .takes_files = true,
     .run = run_ask,

@@ -69,7 +69,8 @@ const clef_command clef_command_encode = {
     .examples = "clef encode request.json\n"
                 "clef encode --batch requests.jsonl\n",
     .groups = {&clef_options_short_form, &clef_options_batch, &clef_options_model,
-               &clef_options_token_limit, &clef_options_limits, &clef_options_common, NULL},
+               &clef_options_token_limit, &clef_options_limits, &clef_options_media,
+               &clef_options_common, NULL},
     .operand_limit = 1,
     .takes_files = true,
     .run = run_encode,

@@ -149,7 +149,7 @@ const clef_command clef_command_serve = {
                 "curl -s http://127.0.0.1:8008/v1/systemone -d @request.json\n"
                 "clef serve --host 0.0.0.0 --api-key-file key.txt --log access.jsonl\n",
     .groups = {&clef_options_serve, &clef_options_reply, &clef_options_model,
-               &clef_options_token_limit, &clef_options_limits, &clef_options_serve_cache,
-               &clef_options_serve_limits, &clef_options_common, NULL},
+               &clef_options_token_limit, &clef_options_limits, &clef_options_media,
+               &clef_options_serve_cache, &clef_options_serve_limits, &clef_options_common, NULL},
     .run = run_serve,
 };

@@ -29,6 +29,7 @@ static const clef_environment_entry entries[] = {
     {"CLEF_PREFIX_CACHE", "serve: --prefix-cache-entries when that is not given."},
     {"CLEF_WARMUP", "serve: 0 acts as --warmup off."},
     {"CLEF_FAKE_ENGINE", "serve: 1 acts as --fake-engine."},
+    {"CLEF_ALLOW_REMOTE_IMAGES", "serve: 1 acts as --remote-images."},
     {"CLEF_PLANNER, CLEF_TRACED, CLEF_VISION_WARM_GRID, CLEF_TRACE_REGION, QWEN_GDN_CONV, "
      "CLEF_PRECISION, CLEF_MESH_SHAPE, MESH_DEVICE, CLEF_PARENT_MESH, CLEF_SUBMESH_OFFSET, "
      "CLEF_FAKE_WORKERS, QWEN36_...",
@@ -83,6 +84,7 @@ void clef_environment_read(clef_environment *environment) {
     environment->prefix_cache_entries = read_variable("CLEF_PREFIX_CACHE");
     environment->warm_up = read_variable("CLEF_WARMUP");
     environment->fake_engine = read_variable("CLEF_FAKE_ENGINE");
+    environment->remote_images = read_variable("CLEF_ALLOW_REMOTE_IMAGES");
     environment->ignored = find_ignored();
     environment->model = read_variable("CLEF_MODEL");
     environment->threads = read_variable("CLEF_THREADS");

@@ -23,6 +23,7 @@ typedef struct clef_environment {
     const char *warm_up;              /* CLEF_WARMUP */
     const char *prefix_cache_entries; /* CLEF_PREFIX_CACHE */
     const char *fake_engine;          /* CLEF_FAKE_ENGINE */
+    const char *remote_images;        /* CLEF_ALLOW_REMOTE_IMAGES */
     const char *ignored;              /* the first variable that is set and means nothing here */
     bool has_empty_api_key;           /* CLEF_API_KEY is set, to nothing */
     const char *no_colour;            /* NO_COLOR */

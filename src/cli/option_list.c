@@ -78,12 +78,13 @@ static const clef_option_row short_form_rows[] = {
      .completion = CLEF_COMPLETE_FILE,
      .help = "A picture that belongs to the state: PNG, JPEG or WebP. May be repeated."},
     {.name = "video",
-     .value = "DIR",
+     .value = "FILE|DIR",
      .kind = CLEF_OPTION_LIST,
      FIELD(videos),
-     .completion = CLEF_COMPLETE_DIRECTORY,
-     .help = "A video that belongs to the state: a folder of pictures of one size, its frames in "
-             "the order of their names, 24 a second. May be repeated."},
+     .completion = CLEF_COMPLETE_FILE,
+     .help = "A video that belongs to the state: a file, where clef was built with FFmpeg, or a "
+             "folder of pictures of one size, its frames in the order of their names, 24 a second. "
+             "May be repeated."},
 };
 const clef_option_group clef_options_short_form = GROUP("A request without JSON", short_form_rows);
 
@@ -151,6 +152,35 @@ static const clef_option_row limit_rows[] = {
 };
 const clef_option_group clef_options_limits = GROUP("Limits", limit_rows);
 
+static const clef_option_row media_rows[] = {
+    {.name = "exif",
+     .words = "apply|ignore",
+     .kind = CLEF_OPTION_CHOICE,
+     FIELD(exif),
+     .help = "Whether pictures are turned upright, as the camera noted in them: apply, the "
+             "default, or ignore, as in the reference implementation."},
+    {.name = "remote-images",
+     .kind = CLEF_OPTION_FLAG,
+     FIELD(has_remote_images),
+     .help =
+         "Fetch pictures whose http:// or https:// addresses stand in a request, from the public "
+         "internet alone; without it they are refused. Needs a build with libcurl. The server "
+         "also reads $CLEF_ALLOW_REMOTE_IMAGES."},
+    {.name = "remote-allow",
+     .value = "HOST",
+     .kind = CLEF_OPTION_LIST,
+     FIELD(remote_hosts),
+     .help = "With --remote-images: a name or address, as it stands in requests, that may lie in a "
+             "private network or on this machine. May be repeated."},
+    {.name = "remote-ports",
+     .value = "PORT,...",
+     .kind = CLEF_OPTION_TEXT,
+     FIELD(remote_ports),
+     .minimum = 1,
+     .help = "With --remote-images: ports that may be connected to; 80,443 by default."},
+};
+const clef_option_group clef_options_media = GROUP("Pictures and videos", media_rows);
+
 static const clef_option_row batch_rows[] = {
     {.name = "batch",
      .kind = CLEF_OPTION_FLAG,
@@ -170,12 +200,13 @@ static const clef_option_row cache_rows[] = {
      .minimum = 1,
      .maximum = 1 << 24,
      .help = "Memory in MiB for the states of lines already answered, so that lines that begin "
-             "with the same state take less time; an eighth of the free memory by default. "
-             "Answers are the same with any amount."},
+             "with the same state take less time; an eighth of the free memory by default. A "
+             "quarter as much beside it is for pictures already seen. Answers are the same with "
+             "any amount."},
     {.name = "no-cache",
      .kind = CLEF_OPTION_FLAG,
      FIELD(has_no_cache),
-     .help = "Keep no states: compute every line from its beginning."},
+     .help = "Keep no states and no pictures: compute every line from its beginning."},
 };
 const clef_option_group clef_options_cache = GROUP("Kept states, with --batch", cache_rows);
 

@@ -9,6 +9,7 @@ extern const clef_option_group clef_options_model;       /* model, machine */
 extern const clef_option_group clef_options_short_form;  /* a request without JSON */
 extern const clef_option_group clef_options_token_limit; /* --max-tokens alone */
 extern const clef_option_group clef_options_limits;      /* the other limits and the text mode */
+extern const clef_option_group clef_options_media;       /* how pictures and videos are read */
 extern const clef_option_group clef_options_batch;
 extern const clef_option_group clef_options_cache;  /* states kept between lines of a batch */
 extern const clef_option_group clef_options_answer; /* how an answer is printed */

@@ -146,6 +146,13 @@ static const clef_option_row serve_cache_rows[] = {
      FIELD(has_cache_per_key),
      .help = "Requests with different API keys share neither kept states nor computations, so that "
              "nobody learns from a fast answer what others asked."},
+    {.name = "feature-cache-bytes",
+     .value = "N",
+     .kind = CLEF_OPTION_TEXT,
+     FIELD(feature_cache_bytes),
+     .help = "Memory for pictures and videos as the vision tower sees them, so that the same ones "
+             "under another text take less time; 0: none are kept; a sixteenth of the free memory "
+             "by default."},
 };
 const clef_option_group clef_options_serve_cache = GROUP("Kept states", serve_cache_rows);
 

@@ -276,7 +276,8 @@ clef_status clef_request_build(const clef_settings *settings, clef_text model_na
     clef_buffer_append_string(body, "{\"model\":");
     clef_json_write_string(body, model_name);
     clef_buffer_append_string(body, ",\"state\":");
-    status = write_state(body, settings->state, error);
+    /* A picture may be all there is to say. */
+    status = write_state(body, settings->state != NULL ? settings->state : "", error);
     if (status != CLEF_OK) {
         goto fail;
     }

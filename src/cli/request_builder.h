@@ -7,8 +7,8 @@
 
 /* The grammar, for help. */
 #define CLEF_REQUEST_BUILDER_GRAMMAR                                                               \
-    "A request without JSON is one --state and any number of --noul, --choice and --score, which " \
-    "are asked in the order of the command line:\n"                                                \
+    "A request without JSON is one --state, or pictures and videos, or both, and any number of "   \
+    "--noul, --choice and --score, which are asked in the order of the command line:\n"            \
     "\n"                                                                                           \
     "  --noul   [ID=]QUESTION\n"                                                                   \
     "  --choice [ID=][QUESTION;]OPTION[:DESCRIPTION],...\n"                                        \

@@ -9,6 +9,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 /* Names of a folder's files. */
 typedef struct name_list {
@@ -16,10 +17,11 @@ typedef struct name_list {
     size_t count, capacity;
 } name_list;
 
-static clef_status append_file(const char *path, clef_buffer *body, clef_error *error) {
+static clef_status append_file(const char *path, const char *what, clef_buffer *body,
+                               clef_error *error) {
     clef_buffer bytes = {0};
     clef_input input;
-    clef_status status = clef_input_open(path, "the picture", &input, error);
+    clef_status status = clef_input_open(path, what, &input, error);
     if (status != CLEF_OK) {
         return status;
     }
@@ -33,6 +35,10 @@ static clef_status append_file(const char *path, clef_buffer *body, clef_error *
     clef_input_close(&input);
     clef_buffer_release(&bytes);
     return status;
+}
+
+clef_status clef_request_media_append_file(const char *path, clef_buffer *body, clef_error *error) {
+    return append_file(path, "the picture", body, error);
 }
 
 /* ---- folders of frames ---------------------------------------------------------------------- */
@@ -72,7 +78,7 @@ static int compare_names(const void *a, const void *b) {
 static clef_status list_folder(const char *path, name_list *list, clef_error *error) {
     DIR *folder = opendir(path);
     if (folder == NULL) {
-        return clef_fail(error, CLEF_USAGE, "--video %s: %s; it must be a folder of frames", path,
+        return clef_fail(error, CLEF_USAGE, "cannot open the video \"%s\": %s", path,
                          strerror(errno));
     }
     clef_status status = CLEF_OK;
@@ -95,7 +101,7 @@ static clef_status append_folder(const char *path, clef_buffer *body, clef_error
     clef_buffer_append_byte(body, '[');
     for (size_t i = 0; i < list.count && status == CLEF_OK; i++) {
         clef_buffer_append_string(body, i > 0 ? "," : "");
-        status = append_file(list.names[i], body, error);
+        status = append_file(list.names[i], "the frame", body, error);
     }
     clef_buffer_append_byte(body, ']');
     release_names(&list);
@@ -103,6 +109,13 @@ static clef_status append_folder(const char *path, clef_buffer *body, clef_error
 }
 
 /* ---- members -------------------------------------------------------------------------------- */
+
+static clef_status append_video(const char *path, clef_buffer *body, clef_error *error) {
+    struct stat facts;
+    bool is_folder = stat(path, &facts) == 0 && S_ISDIR(facts.st_mode);
+    return is_folder ? append_folder(path, body, error)
+                     : append_file(path, "the video", body, error);
+}
 
 static clef_status append_list(const char *member, const clef_argument_list *list,
                                clef_status (*append)(const char *path, clef_buffer *body,
@@ -123,7 +136,8 @@ static clef_status append_list(const char *member, const clef_argument_list *lis
 
 clef_status clef_request_media_append(const clef_settings *settings, clef_buffer *body,
                                       clef_error *error) {
-    clef_status status = append_list("images", &settings->images, append_file, body, error);
-    return status == CLEF_OK ? append_list("videos", &settings->videos, append_folder, body, error)
+    clef_status status =
+        append_list("images", &settings->images, clef_request_media_append_file, body, error);
+    return status == CLEF_OK ? append_list("videos", &settings->videos, append_video, body, error)
                              : status;
 }

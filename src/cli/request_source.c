@@ -3,11 +3,19 @@
 
 #include "cli/input.h"
 #include "cli/request_builder.h"
+#include "cli/request_files.h"
+
+static bool has_media(const clef_settings *settings) {
+    return settings->images.count > 0 || settings->videos.count > 0;
+}
+
+static bool is_short_form(const clef_settings *settings) {
+    return settings->state != NULL || settings->question_count > 0 || has_media(settings);
+}
 
 clef_status clef_request_source_check(const clef_settings *settings, clef_error *error) {
     const char *file = settings->operand_count > 0 ? settings->operands[0] : NULL;
-    bool has_media = settings->images.count > 0 || settings->videos.count > 0;
-    bool is_short = settings->state != NULL || settings->question_count > 0 || has_media;
+    bool is_short = is_short_form(settings);
     if (settings->is_batch && is_short) {
         return clef_fail(error, CLEF_USAGE,
                          "--batch reads JSON requests, one a line; it does not go with --state, "
@@ -20,28 +28,41 @@ clef_status clef_request_source_check(const clef_settings *settings, clef_error 
                          : settings->question_count > 0 ? "a question on the command line"
                                                         : "a picture on the command line");
     }
-    if (is_short && settings->state == NULL) {
-        return clef_fail(error, CLEF_USAGE, "%s on the command line need --state TEXT, @FILE or -",
-                         settings->question_count > 0 ? "questions" : "pictures");
+    if (is_short && settings->state == NULL && !has_media(settings)) {
+        return clef_fail(error, CLEF_USAGE,
+                         "questions on the command line need --state TEXT, @FILE or -, or a "
+                         "picture: --image FILE");
     }
     if (is_short && settings->question_count == 0) {
-        return clef_fail(error, CLEF_USAGE,
-                         "--state needs a question: --noul, --choice or --score");
+        return clef_fail(error, CLEF_USAGE, "%s needs a question: --noul, --choice or --score",
+                         settings->state != NULL ? "--state" : "a picture");
     }
     return CLEF_OK;
 }
 
 clef_status clef_request_source_read(const clef_settings *settings, const clef_workplace *workplace,
                                      clef_buffer *body, clef_error *error) {
-    if (settings->state != NULL) {
+    if (is_short_form(settings)) {
         return clef_request_build(settings, clef_buffer_text(&workplace->name), body, error);
     }
     clef_input input;
     const char *file = settings->operand_count > 0 ? settings->operands[0] : NULL;
     clef_status status = clef_input_open(file, "the request", &input, error);
-    if (status == CLEF_OK) {
-        status = clef_input_read_all(&input, body, error);
-        clef_input_close(&input);
+    if (status != CLEF_OK) {
+        return status;
     }
+    clef_buffer embedded = {0};
+    clef_text text;
+    status = clef_input_read_all(&input, body, error);
+    clef_input_close(&input);
+    if (status == CLEF_OK) {
+        status = clef_request_files_embed(clef_buffer_text(body), &embedded, &text, error);
+    }
+    if (status == CLEF_OK && embedded.bytes != NULL) {
+        clef_buffer_release(body);
+        *body = embedded;
+        return CLEF_OK;
+    }
+    clef_buffer_release(&embedded);
     return status;
 }

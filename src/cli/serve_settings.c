@@ -11,6 +11,7 @@
 #define DEFAULT_NAMES  "clef"
 #define KEY_FILE_BYTES 65536
 #define CACHE_SHARE    4 /* of the free memory */
+#define FEATURE_SHARE  16
 
 /* "1" and "0" as other servers write them. */
 static clef_status read_switch(const char *name, const char *value, bool *is_on,
@@ -64,6 +65,10 @@ static clef_status complete_switches(clef_settings *settings, const clef_environ
     if (status == CLEF_OK && !settings->has_fake_engine && environment->fake_engine != NULL) {
         status = read_switch("CLEF_FAKE_ENGINE", environment->fake_engine,
                              &settings->has_fake_engine, error);
+    }
+    if (status == CLEF_OK && !settings->has_remote_images && environment->remote_images != NULL) {
+        status = read_switch("CLEF_ALLOW_REMOTE_IMAGES", environment->remote_images,
+                             &settings->has_remote_images, error);
     }
     if (status == CLEF_OK && settings->warm_up == CLEF_SWITCH_DEFAULT &&
         environment->warm_up != NULL) {
@@ -228,8 +233,13 @@ static clef_status read_cache(const clef_serve_texts *texts, clef_session_option
         either(settings->prefix_cache_entries, texts->environment.prefix_cache_entries);
     session->prefix_cache_bytes = clef_system_memory_share(CACHE_SHARE);
     session->prefix_cache_directory = settings->prefix_cache_directory;
+    session->feature_cache_bytes = clef_system_memory_share(FEATURE_SHARE);
     clef_status status = CLEF_OK;
-    if (settings->prefix_cache_bytes != NULL) {
+    if (settings->feature_cache_bytes != NULL) {
+        status = read_bytes("--feature-cache-bytes", settings->feature_cache_bytes,
+                            &session->feature_cache_bytes, error);
+    }
+    if (status == CLEF_OK && settings->prefix_cache_bytes != NULL) {
         status = read_bytes("--prefix-cache-bytes", settings->prefix_cache_bytes,
                             &session->prefix_cache_bytes, error);
     }

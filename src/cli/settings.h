@@ -99,6 +99,10 @@ typedef struct clef_settings {
     clef_question_argument *questions; /* owned, in the order of the command line */
     size_t question_count;
     clef_argument_list images, videos; /* files, and folders of frames */
+    unsigned exif;                     /* a clef_exif_mode */
+    bool has_remote_images;
+    clef_argument_list remote_hosts;
+    const char *remote_ports; /* numbers, separated by commas */
 
     unsigned output; /* a clef_output_choice */
     unsigned unrounded;
@@ -108,6 +112,7 @@ typedef struct clef_settings {
     uint32_t cache_mebibytes;
     const char *prefix_cache_bytes, *prefix_cache_entries; /* numbers; NULL: not said */
     const char *prefix_cache_directory;
+    const char *feature_cache_bytes; /* a number; NULL: not said */
     bool has_no_cache;
     bool has_json_errors;
     bool wants_help;

@@ -6,6 +6,47 @@
 
 #include <stdio.h>
 
+/* "80,8080" as numbers. */
+static clef_status read_ports(const char *text, clef_workplace *workplace, clef_error *error) {
+    clef_remote_images *remote = &workplace->remote_images;
+    while (*text != '\0') {
+        char digits[8];
+        uint32_t port = 0;
+        size_t length = strcspn(text, ",");
+        snprintf(digits, sizeof digits, "%.*s", (int)(length < 7 ? length : 7), text);
+        clef_status status = clef_number_parse("--remote-ports", digits, 1, 65535, &port, error);
+        if (status != CLEF_OK) {
+            return status;
+        }
+        if (remote->port_count == CLEF_ARGUMENT_LIST_LIMIT) {
+            return clef_fail(error, CLEF_USAGE, "--remote-ports has more than %d ports",
+                             CLEF_ARGUMENT_LIST_LIMIT);
+        }
+        workplace->remote_ports[remote->port_count++] = (uint16_t)port;
+        text += length + (text[length] == ',');
+    }
+    remote->ports = workplace->remote_ports;
+    return CLEF_OK;
+}
+
+/* Whether and from where pictures are fetched. */
+static clef_status read_remote(const clef_settings *settings, clef_workplace *workplace,
+                               clef_error *error) {
+    clef_remote_images *remote = &workplace->remote_images;
+    bool has_rules = settings->remote_hosts.count > 0 || settings->remote_ports != NULL;
+    if (!settings->has_remote_images) {
+        return has_rules ? clef_fail(error, CLEF_USAGE,
+                                     "--remote-allow and --remote-ports need --remote-images")
+                         : CLEF_OK;
+    }
+    memcpy(workplace->remote_hosts, settings->remote_hosts.items, sizeof workplace->remote_hosts);
+    remote->hosts = workplace->remote_hosts;
+    remote->host_count = settings->remote_hosts.count;
+    workplace->record_options.remote_images = remote;
+    return settings->remote_ports == NULL ? CLEF_OK
+                                          : read_ports(settings->remote_ports, workplace, error);
+}
+
 clef_status clef_workplace_find(const clef_invocation *invocation, clef_workplace *workplace,
                                 clef_error *error) {
     const clef_settings *settings = invocation->settings;
@@ -18,9 +59,13 @@ clef_status clef_workplace_find(const clef_invocation *invocation, clef_workplac
         .level_limit = settings->level_limit,
         .truncate = settings->truncate,
         .control_tokens = (clef_control_token_mode)settings->control_tokens,
+        .exif = (clef_exif_mode)settings->exif,
     };
-    clef_status status =
-        clef_model_lookup(settings, invocation->environment, &workplace->directory, error);
+    clef_status status = read_remote(settings, workplace, error);
+    if (status != CLEF_OK) {
+        return status;
+    }
+    status = clef_model_lookup(settings, invocation->environment, &workplace->directory, error);
     if (status != CLEF_OK) {
         return status;
     }

@@ -4,6 +4,7 @@
 #define CLEF_CLI_WORKPLACE_H
 
 #include "cli/command.h"
+#include "cli/settings.h"
 
 #include <clef/clef.h>
 
@@ -13,7 +14,10 @@ typedef struct clef_workplace {
     clef_buffer name;      /* of the model */
     clef_runtime *runtime;
     clef_model *model;
-    clef_record_options record_options;
+    clef_record_options record_options; /* may point to remote_images */
+    clef_remote_images remote_images;
+    const char *remote_hosts[CLEF_ARGUMENT_LIST_LIMIT];
+    uint16_t remote_ports[CLEF_ARGUMENT_LIST_LIMIT];
 } clef_workplace;
 
 /* Finds the model's directory and name, and reads the limits; opens nothing. */

@@ -1,48 +1,9 @@
-/* From the lists of a request to pixels. An item's encoded bytes are held only while it is read;
- * what stays are the resized pictures. */
-#include "decide/media.h"
+/* From the lists of a request to pixels, item by item. */
+#include "decide/media_item.h"
 
 #include "base/memory.h"
-#include "media/image.h"
-#include "media/media_error.h"
-#include "media/media_text.h"
 
 #include <stdio.h>
-
-/* ---- spellings ------------------------------------------------------------------------------ */
-
-static bool is_string(const clef_json *value) {
-    return value != NULL && value->type == CLEF_JSON_STRING;
-}
-
-/* The string that holds a picture: the value itself, or a member of one of the objects that chat
- * and decision clients send. NULL for anything else. */
-static const clef_json *find_text(const clef_json *value) {
-    if (value->type == CLEF_JSON_OBJECT) {
-        const clef_json *part = clef_json_member(value, "image_url");
-        const clef_json *holder = part != NULL ? part : value;
-        if (holder->type == CLEF_JSON_OBJECT) {
-            const clef_json *base64 = clef_json_member(holder, "base64");
-            holder = base64 != NULL ? base64 : clef_json_member(holder, "url");
-        }
-        value = holder;
-    }
-    return is_string(value) ? value : NULL;
-}
-
-/* The encoded bytes of a picture, owned by the caller. */
-static clef_status take_bytes(const clef_json *value, clef_text *bytes, clef_error *error) {
-    const clef_json *text = find_text(value);
-    uint8_t *decoded = NULL;
-    size_t length = 0;
-    clef_status status = text == NULL
-                             ? clef_media_refuse_form(error)
-                             : clef_media_text_decode(text->text, 0, &decoded, &length, error);
-    *bytes = (clef_text){(const char *)decoded, length};
-    return status;
-}
-
-/* ---- names ---------------------------------------------------------------------------------- */
 
 /* Says which item an error is about; `frame` SIZE_MAX: the item as a whole. */
 static void name_item(const char *list, size_t index, size_t frame, clef_error *error) {
@@ -70,145 +31,67 @@ static clef_status check_count(const char *list, size_t count, const char *what,
     return CLEF_OVER_LIMIT;
 }
 
-/* ---- items ---------------------------------------------------------------------------------- */
-
-static clef_status read_picture(const clef_json *value, const clef_image_options *options,
-                                clef_medium *item, clef_digest *digest, clef_error *error) {
-    clef_text bytes;
-    clef_image image = {0};
-    clef_status status = take_bytes(value, &bytes, error);
-    if (status == CLEF_OK) {
-        status = clef_image_read(bytes.bytes, bytes.length, options, &image, error);
-    }
-    clef_release((void *)(uintptr_t)bytes.bytes);
-    if (status != CLEF_OK) {
-        return status;
-    }
-    item->frames = clef_allocate(1, sizeof *item->frames);
-    if (item->frames == NULL) {
-        clef_image_release(&image);
-        return clef_fail_memory(error, sizeof *item->frames, "a picture");
-    }
-    item->frames[0] = image.picture;
-    item->frame_count = 1;
-    item->grid = image.grid;
-    *digest = image.digest;
-    return CLEF_OK;
-}
-
-/* Takes over a video's frames and keeps its times. */
-static clef_status keep_video(clef_video *video, clef_medium *item, clef_error *error) {
-    uint32_t pairs = video->plan.grid.frames;
-    item->seconds = clef_allocate(pairs, sizeof *item->seconds);
-    if (item->seconds == NULL) {
-        return clef_fail_memory(error, pairs * sizeof *item->seconds, "the times of a video");
-    }
-    memcpy(item->seconds, video->plan.seconds, pairs * sizeof *item->seconds);
-    item->frames = video->frames;
-    item->frame_count = video->plan.frame_count;
-    item->grid = video->plan.grid;
-    video->frames = NULL;
-    return CLEF_OK;
-}
-
-static clef_status read_frames(clef_frame_list *list, const clef_video_options *options,
-                               clef_medium *item, clef_digest *digest, clef_error *error) {
-    clef_frame_source source;
-    clef_video video = {0};
-    clef_status status = clef_frame_list_open(list, &source, error);
-    if (status == CLEF_OK) {
-        status = clef_video_read(&source, options, CLEF_RESIZE_TORCH, &video, error);
-    }
-    if (status == CLEF_OK) {
-        *digest = video.digest;
-        status = keep_video(&video, item, error);
-        clef_video_release(&video);
-    }
-    return status;
-}
-
-/* *fault: the frame that a failure is about, or SIZE_MAX. */
-static clef_status read_video(const clef_json *value, const clef_video_options *options,
-                              clef_medium *item, clef_digest *digest, size_t *fault,
-                              clef_error *error) {
-    *fault = SIZE_MAX;
-    if (value->type != CLEF_JSON_ARRAY) {
-        return clef_fail_media(error, CLEF_BAD_REQUEST, "expected a list of frames");
-    }
-    clef_text *frames = clef_allocate(value->count + 1, sizeof *frames);
-    if (frames == NULL) {
-        return clef_fail_memory(error, value->count * sizeof *frames, "the frames of a video");
-    }
-    clef_status status = CLEF_OK;
-    size_t count = 0;
-    for (const clef_json *frame = value->first; frame != NULL && status == CLEF_OK;
-         frame = frame->next) {
-        *fault = count;
-        status = take_bytes(frame, &frames[count++], error);
-    }
-    if (status == CLEF_OK) {
-        clef_frame_list list = {.frames = frames, .frame_count = (uint32_t)count};
-        status = read_frames(&list, options, item, digest, error);
-        *fault = list.fault < count ? list.fault : SIZE_MAX;
-    }
-    for (size_t i = 0; i < count; i++) {
-        clef_release((void *)(uintptr_t)frames[i].bytes);
-    }
-    clef_release(frames);
-    return status;
-}
-
-/* ---- lists ---------------------------------------------------------------------------------- */
+/* What reading has in hand: whose media they are, and what all of them come under. */
+typedef struct media_reading {
+    const clef_request *request;
+    clef_media_source source;
+    clef_decode_options decode;
+    clef_media_arguments arguments;
+    clef_arena *arena;
+    clef_media *media;
+    clef_digest_state digest;
+} media_reading;
 
 static size_t count_items(const clef_json *list) {
     return list == NULL ? 0 : list->count;
 }
 
-static void add_item(clef_digest_state *state, const clef_medium *item, const clef_digest *digest) {
+static void add_item(clef_digest_state *state, const clef_medium *item) {
     clef_digest_add_number(state, item->seconds != NULL);
     clef_digest_add_number(state, item->frame_count);
-    clef_digest_add(state, digest->bytes, sizeof digest->bytes);
+    clef_digest_add(state, item->digest.bytes, sizeof item->digest.bytes);
 }
 
-static clef_status read_pictures(const clef_request *request, const clef_media_arguments *arguments,
-                                 clef_media *media, clef_digest_state *state, clef_error *error) {
-    const clef_image_options options = {.pixels = arguments->image_pixels};
-    const clef_json *value = request->images == NULL ? NULL : request->images->first;
+static clef_status read_pictures(media_reading *of, clef_error *error) {
+    const clef_image_options options = {
+        .decode = of->decode, .pixels = of->arguments.image_pixels, .memory = &of->media->memory};
+    clef_media *media = of->media;
+    const clef_json *list = of->request->images;
+    const clef_json *value = list == NULL ? NULL : list->first;
     for (; value != NULL; value = value->next) {
         clef_medium *item = &media->items[media->image_count];
-        clef_digest digest;
-        clef_status status = read_picture(value, &options, item, &digest, error);
+        clef_status status = clef_media_picture_read(value, &of->source, &options, item, error);
         if (status != CLEF_OK) {
             name_item("images", media->image_count, SIZE_MAX, error);
             return status;
         }
         media->image_count++;
-        add_item(state, item, &digest);
+        add_item(&of->digest, item);
     }
     return CLEF_OK;
 }
 
-static clef_status read_videos(const clef_request *request, const clef_media_arguments *arguments,
-                               clef_arena *arena, clef_media *media, clef_digest_state *state,
-                               clef_error *error) {
-    const clef_json *value = request->videos == NULL ? NULL : request->videos->first;
+static clef_status read_videos(media_reading *of, clef_error *error) {
+    clef_media *media = of->media;
+    const clef_json *list = of->request->videos;
+    const clef_json *value = list == NULL ? NULL : list->first;
     for (; value != NULL; value = value->next) {
         clef_medium *item = &media->items[media->image_count + media->video_count];
         clef_video_options options;
-        clef_digest digest;
         size_t fault;
-        clef_status status = clef_media_arguments_apply(
-            arguments, media->video_count, request->videos->count, arena, &options, error);
+        clef_status status = clef_media_arguments_apply(&of->arguments, media->video_count,
+                                                        list->count, of->arena, &options, error);
         if (status != CLEF_OK) {
             return status;
         }
-        status = read_video(value, &options, item, &digest, &fault, error);
+        status = clef_media_video_read(value, &of->source, &of->decode, &options, &media->memory,
+                                       item, &fault, error);
         if (status != CLEF_OK) {
             name_item("videos", media->video_count, fault, error);
             return status;
         }
         media->video_count++;
-        add_item(state, item, &digest);
+        add_item(&of->digest, item);
     }
     return CLEF_OK;
 }
@@ -230,37 +113,78 @@ static clef_status check_counts(const clef_request *request, clef_error *error) 
                : status;
 }
 
-clef_status clef_media_read(const clef_request *request, clef_arena *arena, clef_media *media,
-                            clef_error *error) {
-    size_t count = count_items(request->images) + count_items(request->videos);
-    clef_media_arguments arguments;
-    clef_digest_state state;
-    *media = (clef_media){0};
-    if (count == 0) {
-        return CLEF_OK;
-    }
-    clef_status status = check_counts(request, error);
-    if (status == CLEF_OK) {
-        status = clef_media_arguments_read(request->media_arguments, &arguments, error);
-    }
-    if (status != CLEF_OK) {
-        return status;
-    }
+/* All items, one behind the other. */
+static clef_status read_items(media_reading *of, size_t count, clef_error *error) {
+    clef_media *media = of->media;
     media->items = clef_allocate(count, sizeof *media->items);
     if (media->items == NULL) {
         return clef_fail_memory(error, count * sizeof *media->items, "pictures and videos");
     }
-    clef_digest_begin(&state, CLEF_DIGEST_KEY);
-    status = read_pictures(request, &arguments, media, &state, error);
+    clef_digest_begin(&of->digest, CLEF_DIGEST_KEY);
+    clef_status status = read_pictures(of, error);
     if (status == CLEF_OK) {
-        status = read_videos(request, &arguments, arena, media, &state, error);
+        status = read_videos(of, error);
+    }
+    if (status == CLEF_OK) {
+        media->digest = clef_digest_finish(&of->digest);
+    }
+    return status;
+}
+
+static bool has_remote(const clef_json *list) {
+    const clef_json *value = list == NULL ? NULL : list->first;
+    while (value != NULL && !clef_media_item_is_remote(value)) {
+        value = value->next;
+    }
+    return value != NULL;
+}
+
+/* Whether the call may read the media of the request. What is refused anyway is in reach. */
+static bool is_in_reach(const clef_request *request, const clef_media_settings *settings) {
+    switch (settings->reach) {
+    case CLEF_MEDIA_REACH_NONE:
+        return false;
+    case CLEF_MEDIA_REACH_ENCLOSED:
+        return settings->remote == NULL ||
+               (!has_remote(request->images) && !has_remote(request->videos));
+    case CLEF_MEDIA_REACH_ALL:
+        break;
+    }
+    return true;
+}
+
+clef_status clef_media_read(const clef_request *request, const clef_media_settings *settings,
+                            clef_arena *arena, clef_media *media, clef_error *error) {
+    size_t count = count_items(request->images) + count_items(request->videos);
+    *media = (clef_media){0};
+    if (count == 0) {
+        return CLEF_OK;
+    }
+    media_reading of = {.request = request,
+                        .source = {.remote = settings->remote, .stop = settings->stop},
+                        .decode = {.ignores_exif = settings->ignores_exif},
+                        .arena = arena,
+                        .media = media};
+    if (settings->usual != NULL) {
+        of.arguments = *settings->usual;
+    }
+    clef_status status = check_counts(request, error);
+    if (status == CLEF_OK && !is_in_reach(request, settings)) {
+        return clef_fail(error, CLEF_BUSY, "pictures and videos are not read in this call");
+    }
+    if (status == CLEF_OK) {
+        status = clef_media_arguments_read(request->media_arguments, &of.arguments, error);
+    }
+    if (status == CLEF_OK) {
+        media->memory = (clef_memory_grant){
+            .budget = settings->budget, .limit = settings->byte_limit, .stop = settings->stop};
+        status = read_items(&of, count, error);
+        media->memory.stop = (clef_stop){0};
     }
     if (status != CLEF_OK) {
         clef_media_release(media);
-        return status;
     }
-    media->digest = clef_digest_finish(&state);
-    return CLEF_OK;
+    return status;
 }
 
 size_t clef_media_token_count(const clef_media *media) {
@@ -281,5 +205,6 @@ void clef_media_release(clef_media *media) {
         clef_release(item->seconds);
     }
     clef_release(media->items);
+    clef_memory_grant_shrink(&media->memory, media->memory.bytes);
     *media = (clef_media){0};
 }

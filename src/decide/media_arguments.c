@@ -134,7 +134,6 @@ static clef_status check_keys(const clef_json *object, clef_error *error) {
 
 clef_status clef_media_arguments_read(const clef_json *object, clef_media_arguments *arguments,
                                       clef_error *error) {
-    *arguments = (clef_media_arguments){0};
     if (object == NULL) {
         return CLEF_OK;
     }

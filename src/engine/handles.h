@@ -29,6 +29,8 @@ struct clef_model {
     clef_tokenizer *tokenizer;
     bool is_tokenizer_only;
     clef_precision precision;
+    clef_media_arguments media_usual; /* how its processor prepares pictures and videos */
+    clef_memory_budget *media_memory; /* of decoded pictures of its records */
     /* Only when not tokenizer-only: */
     clef_weight_store *backbone_store, *head_store;
     clef_made_weights made; /* what the stores lie over when nothing was read from files */
@@ -44,10 +46,12 @@ struct clef_record {
     clef_request *request;
     clef_prompt prompt;
     clef_record_media media;
+    clef_record *media_owner; /* whose media these are, when another's; or NULL */
     clef_head_task task;
     /* What decides the state beside the tokens, and from which of them on. */
     clef_digest cache_salt;
     size_t cache_salt_begin;
+    clef_digest cache_scope; /* zero: none. Whose features may be shared */
 };
 
 struct clef_answer {

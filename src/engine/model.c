@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "model/processor_config.h"
 
 static char *copy_string(const char *string) {
     size_t length = strlen(string);
@@ -106,6 +107,20 @@ static clef_status load_network(clef_model *model, clef_error *error) {
     return status;
 }
 
+/* Read without weights too: the tokens of a request follow it. */
+static clef_status load_processor(clef_model *model, clef_error *error) {
+    clef_processor_config config;
+    clef_status status = clef_processor_config_load(model->directory, &config, error);
+    model->media_usual = (clef_media_arguments){
+        .image_pixels = {config.image_pixels_least, config.image_pixels_most},
+        .video = {.pixels = {config.video_pixels_least, config.video_pixels_most},
+                  .usual_rate = config.video_rate,
+                  .frames_least = config.video_frames_least,
+                  .frames_most = config.video_frames_most},
+    };
+    return status;
+}
+
 static clef_status note_warning(clef_model *model, clef_error *error) {
     const char *warning =
         model->backbone_store == NULL ? NULL : clef_weight_store_warning(model->backbone_store);
@@ -129,12 +144,14 @@ clef_status clef_model_begin(clef_runtime *runtime, const char *directory, clef_
     model->runtime = clef_runtime_share(runtime);
     model->precision = precision;
     model->directory = copy_string(directory);
-    if (model->directory == NULL) {
+    clef_status status = model->directory == NULL
+                             ? clef_fail_memory(error, strlen(directory), "a path")
+                             : clef_memory_budget_create(&model->media_memory, error);
+    if (status != CLEF_OK) {
         clef_model_close(model);
         *out = NULL;
-        return clef_fail_memory(error, strlen(directory), "a path");
     }
-    return CLEF_OK;
+    return status;
 }
 
 clef_status clef_model_open(clef_runtime *runtime, const char *directory,
@@ -162,6 +179,9 @@ clef_status clef_model_open(clef_runtime *runtime, const char *directory,
         status = clef_model_check_tokenizer(model, error);
     }
     if (status == CLEF_OK) {
+        status = load_processor(model, error);
+    }
+    if (status == CLEF_OK) {
         status = note_warning(model, error);
     }
     if (status != CLEF_OK) {
@@ -186,6 +206,7 @@ void clef_model_close(clef_model *model) {
     clef_weight_store_close(model->head_store);
     clef_made_weights_release(&model->made);
     clef_tokenizer_close(model->tokenizer);
+    clef_memory_budget_close(model->media_memory);
     clef_release(model->warning);
     clef_release(model->directory);
     clef_runtime_close(model->runtime);
@@ -245,5 +266,6 @@ void clef_model_describe(const clef_model *model, clef_model_facts *facts) {
         .backbone_parameter_count = model->backbone_parameters,
         .head_parameter_count = model->head_parameters,
         .mapped_bytes = clef_model_mapped_bytes(model),
+        .media_bytes = clef_memory_budget_used(model->media_memory),
     };
 }

@@ -75,9 +75,37 @@ static clef_status select_question(clef_record *record, const clef_record_option
     return clef_request_select(record->request, &selection, &record->arena, error);
 }
 
-static clef_status read_media(clef_record *record, clef_error *error) {
+static clef_status read_media(clef_record *record, const clef_record_options *options,
+                              clef_error *error) {
     clef_media *media = &record->media.media;
-    clef_status status = clef_media_read(record->request, &record->arena, media, error);
+    if (options->media_record != NULL && options->media_record->model != record->model) {
+        return clef_fail(error, CLEF_USAGE,
+                         "the record with the media was encoded for another "
+                         "model");
+    }
+    if (options->media_record != NULL) {
+        record->media_owner = clef_record_share(options->media_record);
+        *media = record->media_owner->media.media;
+        return CLEF_OK;
+    }
+    const clef_remote_images *remote = options->remote_images;
+    clef_fetch_rules rules = {0};
+    if (remote != NULL) {
+        rules = (clef_fetch_rules){remote->hosts, remote->host_count, remote->ports,
+                                   remote->port_count};
+    }
+    const clef_media_settings settings = {
+        .usual = &record->model->media_usual,
+        .remote = remote != NULL ? &rules : NULL,
+        .ignores_exif = options->exif == CLEF_EXIF_IGNORE,
+        .reach = options->media == CLEF_MEDIA_NONE       ? CLEF_MEDIA_REACH_NONE
+                 : options->media == CLEF_MEDIA_ENCLOSED ? CLEF_MEDIA_REACH_ENCLOSED
+                                                         : CLEF_MEDIA_REACH_ALL,
+        .budget = record->model->media_memory,
+        .byte_limit = options->media_bytes,
+        .stop = {options->is_abandoned, options->context},
+    };
+    clef_status status = clef_media_read(record->request, &settings, &record->arena, media, error);
     return status == CLEF_OK ? clef_record_media_check(record->model, media, error) : status;
 }
 
@@ -100,7 +128,7 @@ static clef_status encode(clef_record *record, clef_text body, const clef_record
         status = select_question(record, options, error);
     }
     if (status == CLEF_OK) {
-        status = read_media(record, error);
+        status = read_media(record, options, error);
     }
     if (status == CLEF_OK) {
         chosen.media = &record->media.media;
@@ -128,7 +156,8 @@ static void set_salt(clef_record *record, const char *scope) {
     const clef_media *media = &record->media.media;
     record->cache_salt_begin = SIZE_MAX;
     if (scope != NULL) {
-        record->cache_salt = clef_digest_of(scope, strlen(scope));
+        record->cache_scope = clef_digest_of(scope, strlen(scope));
+        record->cache_salt = record->cache_scope;
         record->cache_salt_begin = 0;
     }
     if (clef_media_count(media) > 0) {
@@ -176,7 +205,10 @@ void clef_record_close(clef_record *record) {
         return;
     }
     clef_prompt_release(&record->prompt);
-    clef_record_media_release(&record->media);
+    if (record->media_owner == NULL) {
+        clef_record_media_release(&record->media);
+    }
+    clef_record_close(record->media_owner);
     clef_arena_release(&record->arena);
     clef_model_close(record->model);
     clef_release(record);

@@ -108,6 +108,7 @@ clef_status clef_session_create(clef_model *model, const clef_session_options *o
     session->row_limit = clef_session_rows(options == NULL ? 0 : options->rows_per_step);
     session->slice_limit = clef_session_slices(session->row_limit);
     session->state_byte_limit = options == NULL ? 0 : options->state_bytes;
+    session->seen.byte_limit = options == NULL ? 0 : options->feature_cache_bytes;
     clef_page_pool_init(&session->pool, model->network.layout.page_floats);
     status = clef_cpu_backend_create(model->runtime->thread_count, model->runtime->level,
                                      &session->backend, error);
@@ -180,6 +181,7 @@ void clef_session_close(clef_session *session) {
     }
     clef_release(session->free_sequences);
     clef_session_cache_release(session);
+    clef_feature_cache_release(&session->seen);
     clef_page_pool_release(&session->pool);
     clef_weight_pages_close(session->weight_pages);
     clef_workspace_release(&session->workspace);
@@ -270,6 +272,11 @@ void clef_session_describe(const clef_session *session, clef_session_statistics 
         .prefix_cache_hits = session->cache.hits,
         .prefix_cache_misses = session->cache.misses,
         .prefix_cache_evictions = session->cache.evictions,
+        .feature_cache_entries = session->seen.count,
+        .feature_cache_bytes = session->seen.bytes,
+        .feature_cache_hits = session->seen.hits,
+        .feature_cache_misses = session->seen.misses,
+        .feature_cache_evictions = session->seen.evictions,
         .prefix_cache_directory_bytes =
             session->store == NULL ? 0 : clef_prefix_store_bytes(session->store),
         .scratch_bytes = clef_workspace_floats(network, session->row_limit) * sizeof(float)};

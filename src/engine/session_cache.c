@@ -177,6 +177,9 @@ bool clef_session_drop_kept(clef_session *session) {
         has_dropped = true;
     }
     clef_page_pool_trim(&session->pool, 0);
+    while (clef_feature_cache_evict(&session->seen)) {
+        has_dropped = true;
+    }
     return has_dropped;
 }
 

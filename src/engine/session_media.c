@@ -1,5 +1,6 @@
 /* The tower's turn: before the first slice of a record with media, its pictures and videos become
- * feature rows, one medium behind the other, so that patches and scratch of only one are held. */
+ * feature rows, one medium behind the other, so that scratch of only one is held. What
+ * was seen before is not computed again. */
 #include "engine/session_parts.h"
 
 #include "base/memory.h"
@@ -15,35 +16,54 @@ static size_t tower_rows(const clef_session *session) {
     return session->row_limit < CLEF_VISION_ROWS ? session->row_limit : CLEF_VISION_ROWS;
 }
 
+static void write_patches(const void *context, size_t first, size_t count, float *out) {
+    const clef_medium *medium = context;
+    clef_patches_write(medium->frames, medium->frame_count, CLEF_PIXEL_TORCH, first, count, out);
+}
+
 /* Rows of `out`, as many as the medium has features. */
 static clef_status see_medium(clef_session *session, const clef_medium *medium, clef_matrix out,
                               clef_error *error) {
     const clef_network *network = &session->model->network;
-    size_t count = clef_patch_grid_patches(medium->grid);
     size_t row_limit = tower_rows(session);
     clef_vision_workspace workspace = {0};
-    clef_vision_picture picture = {.grid = medium->grid};
-    uint64_t patch_bytes = (uint64_t)count * CLEF_PATCH_VALUES * sizeof(float);
+    const clef_vision_picture picture = {
+        .grid = medium->grid, .write = write_patches, .context = medium};
     clef_status status = clef_system_memory_require(
-        patch_bytes + clef_vision_workspace_bytes(network, &picture, 1, row_limit),
-        "the vision tower", error);
-    if (status != CLEF_OK) {
-        return status;
+        clef_vision_workspace_bytes(network, &picture, 1, row_limit), "the vision tower", error);
+    if (status == CLEF_OK) {
+        status = clef_vision_workspace_create(network, &picture, 1, row_limit, &workspace, error);
     }
-    float *patches = clef_allocate_aligned(count, CLEF_PATCH_VALUES * sizeof *patches);
-    if (patches == NULL) {
-        return clef_fail_memory(error, (size_t)patch_bytes, "a picture's patches");
-    }
-    status = clef_vision_workspace_create(network, &picture, 1, row_limit, &workspace, error);
     if (status == CLEF_OK) {
         clef_vision_pass pass = {network, session->backend, &workspace, NULL};
-        clef_patches_write(medium->frames, medium->frame_count, CLEF_PIXEL_TORCH, 0, count,
-                           patches);
-        picture.patches = patches;
         clef_vision_tower_run(&pass, &picture, 1, out);
         clef_vision_workspace_release(&workspace);
     }
-    clef_release(patches);
+    return status;
+}
+
+/* What a medium is kept under: its frames, and the scope of its record, so that nobody learns from
+ * a fast answer which pictures others have shown. */
+static clef_digest key_of(const clef_record *record, const clef_medium *medium) {
+    clef_digest_state state;
+    clef_digest_begin(&state, CLEF_DIGEST_KEY);
+    clef_digest_add(&state, record->cache_scope.bytes, sizeof record->cache_scope.bytes);
+    clef_digest_add(&state, medium->digest.bytes, sizeof medium->digest.bytes);
+    return clef_digest_finish(&state);
+}
+
+/* Rows of `out` as they were kept, or from the tower, and then kept. */
+static clef_status see_or_recall(clef_session *session, const clef_record *record,
+                                 const clef_medium *medium, clef_matrix out, clef_error *error) {
+    size_t floats = out.rows * out.columns;
+    clef_digest key = key_of(record, medium);
+    if (clef_feature_cache_take(&session->seen, &key, out.data, floats)) {
+        return CLEF_OK;
+    }
+    clef_status status = see_medium(session, medium, out, error);
+    if (status == CLEF_OK) {
+        clef_feature_cache_put(&session->seen, &key, out.data, floats);
+    }
     return status;
 }
 
@@ -71,7 +91,7 @@ clef_status clef_session_see_media(clef_session *session, clef_session_job *of, 
     for (size_t i = 0; i < clef_media_count(media) && status == CLEF_OK; i++) {
         size_t tokens = clef_patch_token_count(media->items[i].grid);
         clef_matrix out = {rows + first * columns, tokens, columns, columns};
-        status = see_medium(session, &media->items[i], out, error);
+        status = see_or_recall(session, record, &media->items[i], out, error);
         first += tokens;
     }
     if (status != CLEF_OK) {

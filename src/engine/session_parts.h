@@ -7,6 +7,7 @@
 #include "engine/handles.h"
 #include "engine/session.h"
 #include "engine/weight_pages.h"
+#include "state/feature_cache.h"
 #include "state/prefix_store.h"
 
 /* One submitted record. */
@@ -55,6 +56,7 @@ struct clef_session {
     bool has_made_answers;
     bool has_cache;
     clef_prefix_cache cache;
+    clef_feature_cache seen;            /* pictures and videos, whatever their records say */
     clef_prefix_store *store;           /* owned; NULL without a directory */
     clef_snapshot *snapshots;           /* [row_limit / CLEF_GRID] of a step */
     clef_prefix_point *snapshot_points; /* [row_limit / CLEF_GRID] */
@@ -76,8 +78,8 @@ void clef_session_keep_sequence(clef_session *session, clef_sequence *sequence);
 
 /* ---- session_media.c ---- */
 
-/* Features of a record's media, for a job whose sequence is in place; nothing when a kept state has
- * brought it behind them. CLEF_OUT_OF_MEMORY. */
+/* Features of a record's media, kept or computed, for a job whose sequence is in place; nothing
+ * when a kept state has brought it behind them. CLEF_OUT_OF_MEMORY. */
 clef_status clef_session_see_media(clef_session *session, clef_session_job *of, clef_error *error);
 /* Gives the features back. */
 void clef_session_forget_media(clef_session_job *of);
@@ -109,7 +111,8 @@ void clef_session_ask_snapshots(clef_session *session, const clef_session_job *o
 /* Behind the step, before positions move on: keeps them. */
 void clef_session_keep_snapshots(clef_session *session);
 
-/* Gives up all kept states, so that a record can have the memory; false when there were none. */
+/* Gives up all kept states and features, so that a record can have the memory; false when there
+ * were none. */
 bool clef_session_drop_kept(clef_session *session);
 
 /* Behind every step: writes go on, and free pages that would take the cache over its budget go

@@ -6,6 +6,7 @@
  * there are. */
 #include "media/decode_video.h"
 
+#include "base/clock.h"
 #include "base/memory.h"
 #include "media/media_error.h"
 #include "media/video_library.h"
@@ -41,6 +42,7 @@ struct clef_video_file {
     double rate;
     bool has_ended;
     unsigned fault_count; /* packets and frames that could not be decoded */
+    uint64_t end_ns;      /* when decoding has taken too long; 0: it has not begun */
 };
 
 static clef_status refuse(const clef_video_file *video, const char *what, int code,
@@ -192,8 +194,12 @@ static clef_status count_frames(clef_video_file *video, clef_error *error) {
             return refuse(video, "opening again", AVERROR_INVALIDDATA, error);
         }
     }
-    if (count <= 0 || count >= FRAME_NONE) {
+    if (count <= 0) {
         return refuse(video, "counting its frames", AVERROR_INVALIDDATA, error);
+    }
+    if (count > CLEF_VIDEO_FILE_FRAME_LIMIT) {
+        return clef_fail_media(error, CLEF_TOO_LARGE, "video has %lld frames, over the limit of %d",
+                               (long long)count, CLEF_VIDEO_FILE_FRAME_LIMIT);
     }
     video->frame_count = (uint32_t)count;
     return CLEF_OK;
@@ -303,6 +309,12 @@ static int feed_decoder(clef_video_file *video) {
  * next one may be fine. */
 static clef_status decode_next(clef_video_file *video, clef_error *error) {
     while (!video->has_ended) {
+        if (clef_clock_ns() > video->end_ns) {
+            return clef_fail_media(
+                error, CLEF_TOO_LARGE, "video takes over %d seconds to decode, at frame %u of %u",
+                CLEF_VIDEO_FILE_SECONDS_LIMIT, video->index == FRAME_NONE ? 0 : video->index + 1,
+                video->frame_count);
+        }
         int code = video->library.avcodec_receive_frame(video->decoder, video->decoded);
         if (code >= 0) {
             video->library.av_frame_unref(video->shown);
@@ -377,6 +389,9 @@ static clef_status read_frame(void *context, uint32_t index, clef_picture *pictu
     if (video->index != FRAME_NONE && index < video->index) {
         return clef_fail(error, CLEF_INTERNAL, "frame %u of a video was asked for after frame %u",
                          index, video->index);
+    }
+    if (video->end_ns == 0) {
+        video->end_ns = clef_clock_ns() + CLEF_VIDEO_FILE_SECONDS_LIMIT * UINT64_C(1000000000);
     }
     clef_status status = CLEF_OK;
     while (status == CLEF_OK && (video->index == FRAME_NONE || video->index < index)) {

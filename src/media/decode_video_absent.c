@@ -14,8 +14,10 @@ clef_status clef_video_file_open(const void *bytes, size_t length,
     (void)length;
     (void)options;
     *video = NULL;
-    return clef_fail_media(error, CLEF_BAD_REQUEST,
-                           "this build reads no video files (FFmpeg was not found)");
+    return clef_fail_media(
+        error, CLEF_BAD_REQUEST,
+        "this build reads no video files: it was made with CLEF_VIDEO=OFF, which "
+        "is the default where FFmpeg's libraries are not found");
 }
 
 clef_frame_source clef_video_file_source(clef_video_file *video) {

@@ -2,6 +2,7 @@
 #ifndef CLEF_MEDIA_IMAGE_H
 #define CLEF_MEDIA_IMAGE_H
 
+#include "base/memory_budget.h"
 #include "media/decode.h"
 #include "media/patches.h"
 #include "media/picture_size.h"
@@ -12,6 +13,7 @@ typedef struct clef_image_options {
     clef_decode_options decode;
     clef_pixel_budget pixels; /* 0: CLEF_IMAGE_PIXELS */
     clef_resize_rule rule;
+    clef_memory_grant *memory; /* for decoded pictures; NULL: as much as there is */
 } clef_image_options;
 
 typedef struct clef_image {
@@ -22,7 +24,8 @@ typedef struct clef_image {
 } clef_image;
 
 /* From encoded bytes, borrowed for the call. Errors as clef_picture_decode and clef_image_size_fit;
- * the size is judged before anything is decoded. Leaves nothing on failure. */
+ * the size is judged before anything is decoded. Leaves nothing on failure. The grant then holds
+ * what the picture takes, and waits for what reading it takes besides. */
 clef_status clef_image_read(const void *bytes, size_t length, const clef_image_options *options,
                             clef_image *image, clef_error *error);
 void clef_image_release(clef_image *image);

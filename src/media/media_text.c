@@ -64,22 +64,29 @@ clef_media_form clef_media_form_of(clef_text text) {
     return text.length == 0 || has_scheme(text) ? CLEF_MEDIA_OTHER : CLEF_MEDIA_BASE64;
 }
 
-clef_status clef_media_refuse_form(clef_error *error) {
+clef_status clef_media_refuse_form(clef_media_kind kind, clef_error *error) {
     return clef_fail_media(error, CLEF_BAD_REQUEST,
-                           "expected a base64 string, a data: URL or an http(s) URL");
+                           "expected %sa base64 string, a data: URL or an http(s) URL",
+                           kind == CLEF_MEDIA_VIDEO ? "a list of frames, or a video file as " : "");
 }
 
-clef_status clef_media_check_bytes(size_t length, size_t byte_limit, clef_error *error) {
-    size_t limit = byte_limit != 0 ? byte_limit : CLEF_MEDIA_BYTE_LIMIT;
+static const char *kind_name(clef_media_kind kind) {
+    return kind == CLEF_MEDIA_VIDEO ? "video" : "image";
+}
+
+clef_status clef_media_check_bytes(size_t length, clef_media_kind kind, size_t byte_limit,
+                                   clef_error *error) {
+    size_t own_limit = kind == CLEF_MEDIA_VIDEO ? CLEF_VIDEO_BYTE_LIMIT : CLEF_MEDIA_BYTE_LIMIT;
+    size_t limit = byte_limit != 0 ? byte_limit : own_limit;
     if (length <= limit) {
         return CLEF_OK;
     }
     if (limit % ((size_t)1 << 20) == 0) {
-        return clef_fail_media(error, CLEF_TOO_LARGE, "image over the %zu MiB limit (%zu bytes)",
-                               limit >> 20, length);
+        return clef_fail_media(error, CLEF_TOO_LARGE, "%s over the %zu MiB limit (%zu bytes)",
+                               kind_name(kind), limit >> 20, length);
     }
-    return clef_fail_media(error, CLEF_TOO_LARGE, "image over the %zu-byte limit (%zu bytes)",
-                           limit, length);
+    return clef_fail_media(error, CLEF_TOO_LARGE, "%s over the %zu-byte limit (%zu bytes)",
+                           kind_name(kind), limit, length);
 }
 
 /* What stands behind "data:…;base64,". */
@@ -96,8 +103,8 @@ static clef_status find_data(clef_text url, clef_text *data, clef_error *error) 
     return CLEF_OK;
 }
 
-clef_status clef_media_text_decode(clef_text text, size_t byte_limit, uint8_t **bytes,
-                                   size_t *length, clef_error *error) {
+clef_status clef_media_text_decode(clef_text text, clef_media_kind kind, size_t byte_limit,
+                                   uint8_t **bytes, size_t *length, clef_error *error) {
     *bytes = NULL;
     *length = 0;
     clef_text data = skip_spaces(text);
@@ -115,15 +122,16 @@ clef_status clef_media_text_decode(clef_text text, size_t byte_limit, uint8_t **
         return clef_fail_media(error, CLEF_BAD_REQUEST,
                                "remote image URLs are disabled on this server");
     case CLEF_MEDIA_OTHER:
-        return clef_media_refuse_form(error);
+        return clef_media_refuse_form(kind, error);
     }
     clef_status status = clef_base64_decode(data, bytes, length, error);
     if (status == CLEF_BAD_REQUEST) {
-        clef_error_prefix(error, "invalid base64 image data");
+        clef_error_prefix(error, kind == CLEF_MEDIA_VIDEO ? "invalid base64 video data"
+                                                          : "invalid base64 image data");
         clef_error_set_kind(error, "media_error", 0);
     }
     if (status == CLEF_OK) {
-        status = clef_media_check_bytes(*length, byte_limit, error);
+        status = clef_media_check_bytes(*length, kind, byte_limit, error);
     }
     if (status != CLEF_OK) {
         clef_release(*bytes);

@@ -14,6 +14,11 @@ typedef struct clef_picture {
     uint8_t *rgb; /* owned: [height, width, 3], no gaps */
 } clef_picture;
 
+/* Of its pixels. */
+static inline uint64_t clef_picture_bytes(uint32_t width, uint32_t height) {
+    return (uint64_t)width * height * 3;
+}
+
 /* CLEF_TOO_LARGE with both sides when width · height passes pixel_limit (0:
  * CLEF_PICTURE_PIXEL_LIMIT); CLEF_BAD_REQUEST for a side of 0. */
 clef_status clef_picture_check_size(uint64_t width, uint64_t height, uint64_t pixel_limit,

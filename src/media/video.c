@@ -58,36 +58,51 @@ static clef_status read_frame(const clef_frame_source *source, const clef_video_
                              : status;
 }
 
-clef_status clef_video_read(const clef_frame_source *source, const clef_video_options *options,
-                            clef_resize_rule rule, clef_video *video, clef_error *error) {
+/* All frames of the plan, and their digest. */
+static clef_status read_frames(const clef_frame_source *source, clef_resize_rule rule,
+                               clef_video *video, clef_error *error) {
     clef_digest_state state;
-    *video = (clef_video){0};
-    clef_status status = clef_video_plan_make(source->frame_count, source->width, source->height,
-                                              options, &video->plan, error);
-    if (status != CLEF_OK) {
-        goto fail;
-    }
-    video->frames = clef_allocate(video->plan.frame_count, sizeof *video->frames);
+    const clef_video_plan *plan = &video->plan;
+    clef_status status = CLEF_OK;
+    video->frames = clef_allocate(plan->frame_count, sizeof *video->frames);
     if (video->frames == NULL) {
-        status = clef_fail_memory(error, video->plan.frame_count * sizeof *video->frames,
-                                  "the frames of a video");
-        goto fail;
+        return clef_fail_memory(error, plan->frame_count * sizeof *video->frames,
+                                "the frames of a video");
     }
     clef_digest_begin(&state, CLEF_DIGEST_KEY);
-    for (uint32_t i = 0; i < video->plan.frame_count && status == CLEF_OK; i++) {
-        status = read_frame(source, &video->plan, video->plan.indices[i], rule, &video->frames[i],
-                            error);
+    for (uint32_t i = 0; i < plan->frame_count && status == CLEF_OK; i++) {
+        status = read_frame(source, plan, plan->indices[i], rule, &video->frames[i], error);
         if (status == CLEF_OK) {
             clef_picture_add_digest(&video->frames[i], &state);
         }
     }
-    if (status != CLEF_OK) {
-        goto fail;
-    }
     video->digest = clef_digest_finish(&state);
-    return CLEF_OK;
-fail:
-    clef_video_release(video);
+    return status;
+}
+
+clef_status clef_video_read(const clef_frame_source *source, const clef_video_options *options,
+                            clef_resize_rule rule, clef_memory_grant *memory, clef_video *video,
+                            clef_error *error) {
+    clef_memory_grant none = {0};
+    memory = memory != NULL ? memory : &none;
+    *video = (clef_video){0};
+    clef_video_plan *plan = &video->plan;
+    clef_status status = clef_video_plan_make(source->frame_count, source->width, source->height,
+                                              options, plan, error);
+    if (status != CLEF_OK) {
+        clef_video_release(video);
+        return status;
+    }
+    uint64_t decoded = clef_picture_bytes(source->width, source->height);
+    uint64_t resized = plan->frame_count * clef_picture_bytes(plan->width, plan->height);
+    status = clef_memory_grant_grow(memory, decoded + resized, error);
+    if (status == CLEF_OK) {
+        status = read_frames(source, rule, video, error);
+        clef_memory_grant_shrink(memory, decoded + (status == CLEF_OK ? 0 : resized));
+    }
+    if (status != CLEF_OK) {
+        clef_video_release(video);
+    }
     return status;
 }
 

@@ -2,6 +2,7 @@
 #ifndef CLEF_MEDIA_VIDEO_H
 #define CLEF_MEDIA_VIDEO_H
 
+#include "base/memory_budget.h"
 #include "base/text.h"
 #include "media/decode.h"
 #include "media/resize.h"
@@ -38,10 +39,11 @@ typedef struct clef_video {
     clef_digest digest; /* of the resized frames in order: what the model sees but the times */
 } clef_video;
 
-/* Plans, reads and resizes. Holds one decoded frame beside the resized ones. Leaves nothing on
- * failure. */
+/* Plans, reads and resizes. Holds one decoded frame beside the resized ones, within what the grant
+ * (or NULL) allows; it then holds what the frames take. Leaves nothing on failure. */
 clef_status clef_video_read(const clef_frame_source *source, const clef_video_options *options,
-                            clef_resize_rule rule, clef_video *video, clef_error *error);
+                            clef_resize_rule rule, clef_memory_grant *memory, clef_video *video,
+                            clef_error *error);
 void clef_video_release(clef_video *video);
 
 #endif

@@ -35,14 +35,19 @@ static clef_status check_rates(const clef_video_options *options, clef_error *er
     return status;
 }
 
+static double usual_rate(const clef_video_options *options) {
+    return options->usual_rate > 0 ? options->usual_rate : SAMPLED_RATE;
+}
+
 static clef_status check_target(const clef_video_options *options, clef_error *error) {
     if (!options->has_frame_target) {
         return CLEF_OK;
     }
     if (!options->has_no_rate) {
         return clef_fail_media(error, CLEF_BAD_REQUEST,
-                               "num_frames and fps exclude each other, and fps is 2 unless "
-                               "\"fps\": null stands beside num_frames");
+                               "num_frames and fps exclude each other, and fps is %g unless "
+                               "\"fps\": null stands beside num_frames",
+                               usual_rate(options));
     }
     if (options->frame_target < 1 || options->frame_target > CLEF_VIDEO_FRAME_LIMIT) {
         return clef_fail_media(error, CLEF_BAD_REQUEST, "num_frames is %llu; it must be 1 to %d",
@@ -83,10 +88,13 @@ static uint32_t count_samples(uint32_t known, const clef_video_options *options)
     if (options->has_frame_target) {
         return (uint32_t)options->frame_target;
     }
-    double rate = options->has_rate ? options->rate : SAMPLED_RATE;
+    double rate = options->has_rate ? options->rate : usual_rate(options);
     double wanted = floor(known / rate_of(options) * rate);
-    uint32_t most = known < CLEF_VIDEO_FRAME_LIMIT ? known : CLEF_VIDEO_FRAME_LIMIT;
-    wanted = fmax(wanted, FRAME_LEAST);
+    uint32_t limit = options->frames_most != 0 && options->frames_most < CLEF_VIDEO_FRAME_LIMIT
+                         ? options->frames_most
+                         : CLEF_VIDEO_FRAME_LIMIT;
+    uint32_t most = known < limit ? known : limit;
+    wanted = fmax(wanted, options->frames_least != 0 ? options->frames_least : FRAME_LEAST);
     return wanted < most ? (uint32_t)wanted : most;
 }
 

@@ -27,6 +27,9 @@ typedef struct clef_video_options {
     size_t metadata_index_count;
     clef_pixel_budget pixels; /* size or min_pixels and max_pixels; 0: CLEF_VIDEO_PIXELS */
     bool caps_frame_pixels;   /* cap_pixels_per_frame */
+    /* What the model's processor is set to. */
+    double usual_rate;                  /* sampled without `rate`; 0: 2 */
+    uint32_t frames_least, frames_most; /* of sampling; 0: 4 and CLEF_VIDEO_FRAME_LIMIT */
 } clef_video_options;
 
 typedef struct clef_video_plan {

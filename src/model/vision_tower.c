@@ -13,8 +13,9 @@
 typedef struct frame_group {
     clef_patch_grid grid;
     size_t frame_patches;
-    size_t rows;          /* patches of all frames */
-    const float *patches; /* [rows, P] */
+    size_t rows; /* patches of all frames */
+    const clef_vision_picture *picture;
+    size_t first; /* of the rows, in the picture */
 } frame_group;
 
 static size_t smaller(size_t a, size_t b) {
@@ -89,16 +90,28 @@ static void find_angles(const clef_vision_pass *pass, const frame_group *group) 
     }
 }
 
+/* Patches of rows [first, first + rows) of the group. */
+static clef_matrix take_patches(const clef_vision_pass *pass, const frame_group *group,
+                                size_t first, size_t rows) {
+    size_t values = pass->network->vision.patch.weight.columns;
+    const clef_vision_picture *picture = group->picture;
+    if (picture->patches == NULL) {
+        float *made = pass->workspace->wide;
+        picture->write(picture->context, group->first + first, rows, made);
+        return (clef_matrix){made, rows, values, values};
+    }
+    /* A matrix is never written through this view. */
+    float *patches = (float *)(uintptr_t)picture->patches + (group->first + first) * values;
+    return (clef_matrix){patches, rows, values, values};
+}
+
 static void embed_patches(const clef_vision_pass *pass, const frame_group *group) {
     const clef_operations *op = pass->backend->operations;
     const clef_vision_weights *weights = &pass->network->vision;
-    size_t values = weights->patch.weight.columns;
     for (size_t first = 0; first < group->rows; first += pass->workspace->row_limit) {
         size_t rows = smaller(group->rows - first, pass->workspace->row_limit);
         clef_matrix hidden = clef_matrix_rows(pass->workspace->hidden, first, rows);
-        /* A matrix is never written through this view. */
-        clef_matrix patches = {(float *)(uintptr_t)group->patches + first * values, rows, values,
-                               values};
+        clef_matrix patches = take_patches(pass, group, first, rows);
         op->linear(pass->backend, patches, weights->patch.weight, weights->patch.bias, hidden);
         clef_trace_matrix(pass->trace, "", -1, "patch_embed", hidden);
         find_taps(pass, group, first, rows);
@@ -271,7 +284,8 @@ static void run_picture(const clef_vision_pass *pass, const clef_vision_picture 
         frame_group group = {.grid = picture->grid,
                              .frame_patches = frame,
                              .rows = smaller(patches - first, group_rows),
-                             .patches = picture->patches + first * weights->patch.weight.columns};
+                             .picture = picture,
+                             .first = first};
         embed_patches(pass, &group);
         for (size_t block = 0; block < pass->network->config.vision.depth; block++) {
             run_block(pass, &group, block);

@@ -14,10 +14,14 @@
 /* A block of this many rows keeps its inputs in cache; more gains nothing. */
 #define CLEF_VISION_ROWS 512
 
+/* Patches of P = in_channels · temporal_patch_size · patch_size² values each, as they are or as
+ * they are made: a few at a time stay in cache, while those of a large picture take 100 MB. */
 typedef struct clef_vision_picture {
     clef_patch_grid grid;
-    const float *patches; /* [patches, P], P = in_channels · temporal_patch_size · patch_size²;
-                             borrowed */
+    const float *patches; /* [patches, P], borrowed; or NULL: */
+    /* Writes patches first … first + count − 1 to out [count, P]. */
+    void (*write)(const void *context, size_t first, size_t count, float *out);
+    const void *context; /* borrowed */
 } clef_vision_picture;
 
 /* Activations of the tower, sized for some pictures. With the published tower, a frame takes 14 KB
@@ -30,7 +34,7 @@ typedef struct clef_vision_workspace {
     clef_matrix cosine, sine;         /* [patch_limit, head size / 2] */
     float *keys, *values;             /* [heads, patch_limit, head size] */
     clef_matrix normed, query, mixed; /* [row_limit, V] */
-    float *wide;            /* [row_limit, ≥ 2·V and ≥ I], [row_limit / cell, cell·V] */
+    float *wide;            /* [row_limit, ≥ P, 2·V and I], [row_limit / cell, cell·V] */
     uint32_t *ids;          /* owned; [row_limit, 4] rows of the position table */
     float *factors;         /* owned; [row_limit, 4] */
     clef_frame_part *parts; /* owned; [row_limit / cell] */

@@ -32,9 +32,11 @@ static tower_sizes find_sizes(const clef_network *network, const clef_vision_pic
         sizes.patch_limit =
             larger(sizes.patch_limit, group_patches(pictures[i].grid, sizes.row_limit));
     }
-    /* Keys with values; the MLP. The merger's rows are fewer, and no wider for each patch. */
+    /* Keys with values; the MLP; patches. The merger's rows are fewer, and no wider for each
+     * patch. */
     sizes.wide =
         larger(clef_padded_stride(2 * sizes.hidden), clef_padded_stride(c->intermediate_size));
+    sizes.wide = larger(sizes.wide, network->vision.patch.weight.columns);
     return sizes;
 }
 

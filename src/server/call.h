@@ -22,6 +22,7 @@ struct clef_server {
     clef_model *model;
     const char *cpu_level; /* static */
     clef_encoders *encoders;
+    clef_encoders *fetchers; /* NULL when no picture may be fetched */
     clef_api_keys keys;
     clef_metrics metrics; /* the loop's */
     clef_access_log log;  /* the loop's */
@@ -31,7 +32,15 @@ struct clef_server {
     pthread_mutex_t lock;
     bool has_lock;
     bool is_stopping; /* guarded by the lock */
+    bool has_ended;   /* likewise: who is not answered yet will not be */
 };
+
+/* Which threads turn the body into a record; each hands on what would keep it too long. */
+typedef enum clef_encoding_place {
+    CLEF_ENCODING_ON_LOOP,
+    CLEF_ENCODING_ON_ENCODERS,
+    CLEF_ENCODING_ON_FETCHERS,
+} clef_encoding_place;
 
 typedef struct clef_call {
     clef_job job; /* first: a pointer to one is a pointer to the other */
@@ -51,6 +60,8 @@ typedef struct clef_call {
     bool has_place;     /* counted in place_count */
     bool is_generation; /* errors have the shape of the generation routes */
     bool has_left;      /* the client; the loop's */
+    bool is_abandoned;  /* the same for other threads: guarded by the server's lock */
+    clef_encoding_place encoding_place;
 } clef_call;
 
 static inline clef_call *clef_call_of_task(clef_encoder_task *task) {

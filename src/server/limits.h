@@ -26,14 +26,17 @@
 /* Bodies up to this size are parsed where they arrive; larger ones by threads of their own. */
 #define CLEF_INLINE_BODY_BYTES 16384
 #define CLEF_ENCODER_THREADS   2
-#define CLEF_LISTENER_LIMIT    8
-#define CLEF_API_KEY_LIMIT     64
-#define CLEF_MODEL_NAME_LIMIT  32
+/* Threads that may wait for other hosts; requests with pictures to fetch share them. */
+#define CLEF_FETCHER_THREADS  8
+#define CLEF_LISTENER_LIMIT   8
+#define CLEF_API_KEY_LIMIT    64
+#define CLEF_MODEL_NAME_LIMIT 32
 
 /* All fields must be set; clef_server_limits_default gives the defaults. */
 typedef struct clef_server_limits {
     uint64_t body_bytes;       /* of one request; 64 MiB */
     uint64_t all_body_bytes;   /* of all requests that are being read; four times body_bytes */
+    uint64_t media_bytes;      /* decoded pictures of all requests; more wait; 1 GiB */
     uint32_t connection_count; /* 512; more wait unaccepted */
     uint32_t request_count;    /* queued and running; 256 */
     uint32_t head_seconds;     /* to send request line and fields; 10 */
@@ -47,6 +50,7 @@ static inline clef_server_limits clef_server_limits_default(void) {
     return (clef_server_limits){
         .body_bytes = UINT64_C(64) << 20,
         .all_body_bytes = UINT64_C(256) << 20,
+        .media_bytes = UINT64_C(1) << 30,
         .connection_count = 512,
         .request_count = 256,
         .head_seconds = 10,

@@ -151,16 +151,7 @@ static void write_labels(const clef_counter *counters, const char *name, const c
     }
 }
 
-static void write_engine(const clef_metrics_moment *moment, clef_buffer *out) {
-    write_value(out, "clef_queue_depth", "gauge", "Requests that wait for the engine.",
-                moment->queue_depth);
-    write_value(out, "clef_in_flight", "gauge", "Requests that the engine computes.",
-                moment->in_flight);
-    write_value(out, "clef_computed_tokens_total", "counter",
-                "Tokens computed; equal requests at the same time count once.",
-                moment->computed_tokens);
-    write_value(out, "clef_steps_total", "counter", "Steps of the engine.", moment->step_count);
-    write_value(out, "clef_connections", "gauge", "Open connections.", moment->connection_count);
+static void write_caches(const clef_metrics_moment *moment, clef_buffer *out) {
     write_value(out, "clef_prefix_cache_entries", "gauge", "Stored prefixes.",
                 moment->cache_entries);
     write_value(out, "clef_prefix_cache_bytes", "gauge", "Memory of stored prefixes.",
@@ -171,12 +162,39 @@ static void write_engine(const clef_metrics_moment *moment, clef_buffer *out) {
                 moment->cache_misses);
     write_value(out, "clef_prefix_cache_evictions_total", "counter", "Prefixes dropped.",
                 moment->cache_evictions);
+    write_value(out, "clef_feature_cache_entries", "gauge",
+                "Pictures and videos whose features "
+                "are stored.",
+                moment->feature_entries);
+    write_value(out, "clef_feature_cache_bytes", "gauge", "Memory of stored features.",
+                moment->feature_bytes);
+    write_value(out, "clef_feature_cache_hits_total", "counter",
+                "Pictures and videos that skipped the vision tower.", moment->feature_hits);
+    write_value(out, "clef_feature_cache_misses_total", "counter",
+                "Pictures and videos that went through it.", moment->feature_misses);
+    write_value(out, "clef_feature_cache_evictions_total", "counter", "Features dropped.",
+                moment->feature_evictions);
+}
+
+static void write_engine(const clef_metrics_moment *moment, clef_buffer *out) {
+    write_value(out, "clef_queue_depth", "gauge", "Requests that wait for the engine.",
+                moment->queue_depth);
+    write_value(out, "clef_in_flight", "gauge", "Requests that the engine computes.",
+                moment->in_flight);
+    write_value(out, "clef_computed_tokens_total", "counter",
+                "Tokens computed; equal requests at the same time count once.",
+                moment->computed_tokens);
+    write_value(out, "clef_steps_total", "counter", "Steps of the engine.", moment->step_count);
+    write_value(out, "clef_connections", "gauge", "Open connections.", moment->connection_count);
+    write_caches(moment, out);
     write_type(out, "clef_memory_bytes", "gauge", "Memory by what it is for.");
     clef_buffer_append_format(out,
                               "clef_memory_bytes{kind=\"state\"} %" PRIu64 "\n"
                               "clef_memory_bytes{kind=\"scratch\"} %" PRIu64 "\n"
-                              "clef_memory_bytes{kind=\"weights\"} %" PRIu64 "\n",
-                              moment->state_bytes, moment->scratch_bytes, moment->mapped_bytes);
+                              "clef_memory_bytes{kind=\"weights\"} %" PRIu64 "\n"
+                              "clef_memory_bytes{kind=\"pictures\"} %" PRIu64 "\n",
+                              moment->state_bytes, moment->scratch_bytes, moment->mapped_bytes,
+                              moment->media_bytes);
     write_type(out, "clef_build_info", "gauge", "What runs here.");
     clef_buffer_append_format(out,
                               "clef_build_info{version=\"%s\",model=\"%s\",revision=\"%s\","

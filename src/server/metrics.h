@@ -61,8 +61,9 @@ uint64_t clef_metrics_requests(const clef_metrics *metrics);
 typedef struct clef_metrics_moment {
     uint64_t queue_depth, in_flight, connection_count;
     uint64_t computed_tokens, step_count;
-    uint64_t state_bytes, scratch_bytes, mapped_bytes, body_bytes;
+    uint64_t state_bytes, scratch_bytes, mapped_bytes, media_bytes, body_bytes;
     uint64_t cache_entries, cache_bytes, cache_hits, cache_misses, cache_evictions;
+    uint64_t feature_entries, feature_bytes, feature_hits, feature_misses, feature_evictions;
     const char *version, *model, *revision, *backend, *level;
 } clef_metrics_moment;
 

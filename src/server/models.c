@@ -95,8 +95,11 @@ static void write_card(const card_writer *writer, const char *name) {
     write_limits(writer);
     write_cache(writer);
     clef_buffer_append_format(out,
-                              ",\"remote_images\":false,\"requests\":%" PRIu64 ",\"queued\":%zu"
+                              ",\"remote_images\":%s,\"exif\":\"%s\",\"requests\":%" PRIu64
+                              ",\"queued\":%zu"
                               ",\"uptime_s\":%" PRIu64 "}",
+                              server->options.record.remote_images != NULL ? "true" : "false",
+                              server->options.record.exif == CLEF_EXIF_IGNORE ? "ignore" : "apply",
                               clef_metrics_requests(&server->metrics), writer->report.waiting_count,
                               (clef_clock_ns() - server->started_ns) / NANOSECONDS);
 }

@@ -3,6 +3,7 @@
 #include "server/passes.h"
 
 #include "base/memory.h"
+#include "server/encoding.h"
 #include "server/models.h"
 #include "server/reply.h"
 #include "server/systemone.h"
@@ -41,6 +42,7 @@ void clef_passes_close(clef_passes *passes) {
         clef_arena_release(&passes->arena);
         clef_buffer_release(&passes->copy);
         clef_buffer_release(&passes->results);
+        clef_record_close(passes->first);
         clef_release(passes);
     }
 }
@@ -99,6 +101,16 @@ static clef_status add_answer(clef_call *call, const clef_answer *answer, clef_e
 
 static void run_pass(clef_encoder_task *task);
 
+/* Gives up the record of a pass; the first one stays as long as the call. */
+static void drop_record(clef_call *call) {
+    if (call->passes->first == NULL) {
+        call->passes->first = call->record;
+    } else {
+        clef_record_close(call->record);
+    }
+    call->record = NULL;
+}
+
 static void take_answer(clef_job *job, clef_status status, const clef_answer *answer,
                         const clef_error *error) {
     clef_call *call = (clef_call *)(void *)job;
@@ -112,15 +124,14 @@ static void take_answer(clef_job *job, clef_status status, const clef_answer *an
         clef_call_fail(call, &own);
         return;
     }
-    clef_record_close(call->record);
-    call->record = NULL;
+    drop_record(call);
     passes->index += 1;
     if (passes->index == passes->count) {
         reply_whole(call);
         return;
     }
     call->task.run = run_pass;
-    clef_encoders_run(call->server->encoders, &call->task);
+    clef_encoding_run_patiently(call);
 }
 
 /* The place of an error is one in the request, which may be a part of the body. */
@@ -138,9 +149,10 @@ static void set_outer_place(const clef_passes *passes, clef_error *error) {
 static clef_status encode_pass(clef_call *call, size_t index, clef_error *error) {
     clef_passes *passes = call->passes;
     clef_record_options options = clef_call_record_options(call);
+    bool is_moved;
     passes->kind->choose(passes, index, &options);
-    clef_status status = clef_record_encode(call->server->model, passes->request.bytes,
-                                            passes->request.length, &options, &call->record, error);
+    options.media_record = passes->first;
+    clef_status status = clef_encoding_run(call, passes->request, &options, &is_moved, error);
     if (status != CLEF_OK) {
         set_outer_place(passes, error);
     }
@@ -168,8 +180,9 @@ static clef_status check_passes(clef_call *call, clef_error *error) {
     clef_status status = CLEF_OK;
     size_t first = passes->kind->has_unlike_passes ? passes->count : 1;
     for (size_t i = first; i > 0 && status == CLEF_OK; i -= 1) {
-        clef_record_close(call->record);
-        call->record = NULL;
+        if (call->record != NULL) {
+            drop_record(call);
+        }
         status = encode_pass(call, i - 1, error);
     }
     if (status == CLEF_OK && passes->kind->check != NULL) {
@@ -222,5 +235,5 @@ void clef_passes_answer(clef_call *call, const clef_pass_kind *kind, size_t byte
     call->passes->is_cut_allowed = call->server->options.record.truncate;
     call->task.run = begin_passes;
     /* Even a small body may mean many records. */
-    clef_encoders_run(call->server->encoders, &call->task);
+    clef_encoding_run_patiently(call);
 }

@@ -32,6 +32,7 @@ struct clef_passes {
     clef_arena arena;      /* the body's tree, and what the kind takes from it */
     clef_text request;     /* the decision request that is encoded */
     clef_buffer copy;      /* where it lives when it is not the body itself */
+    clef_record *first;    /* the record encoded first, whose pictures the others share */
     const char *place;     /* of the request in the body: "request", or "" */
     clef_buffer results;   /* JSON of the answers so far */
     size_t index, count;   /* passes done and wanted */

@@ -160,7 +160,9 @@ static const char *reason_of(const clef_error *error, int status) {
 }
 
 void clef_call_fail(clef_call *call, const clef_error *error) {
-    int status = clef_status_http(error->status);
+    /* One picture that is too large is a fault of the request, not of its size. */
+    bool is_media = error->kind != NULL && strcmp(error->kind, "media_error") == 0;
+    int status = is_media ? 422 : clef_status_http(error->status);
     clef_buffer body = {0};
     if (status != 422) {
         status =

@@ -84,6 +84,9 @@ static void on_gone(void *context, clef_http_exchange *exchange) {
     clef_call *call = clef_call_of(exchange);
     if (call != NULL) {
         call->has_left = true;
+        pthread_mutex_lock(&server->lock);
+        call->is_abandoned = true;
+        pthread_mutex_unlock(&server->lock);
         clef_worker_cancel(server->worker, &call->job);
     }
 }
@@ -227,6 +230,9 @@ clef_status clef_server_start(clef_server *server, clef_model *model, const char
     server->model = model;
     server->cpu_level = cpu_level;
     clef_status status = clef_encoders_create(CLEF_ENCODER_THREADS, &server->encoders, error);
+    if (status == CLEF_OK && server->options.record.remote_images != NULL) {
+        status = clef_encoders_create(CLEF_FETCHER_THREADS, &server->fetchers, error);
+    }
     if (status == CLEF_OK) {
         status = clef_worker_create(model, &options, &server->worker, error);
     }
@@ -240,6 +246,9 @@ void clef_server_stop(clef_server *server) {
     pthread_mutex_unlock(&server->lock);
     clef_http_stop(server->http);
     (void)clef_http_wait_idle(server->http, server->options.limits.drain_seconds * 1000);
+    pthread_mutex_lock(&server->lock);
+    server->has_ended = true;
+    pthread_mutex_unlock(&server->lock);
     clef_worker_stop(server->worker);
     /* Everything owed is answered now; what clients do not take is cut off. */
     (void)clef_http_wait_idle(server->http, DRAIN_TICK_MS * 10);
@@ -252,9 +261,11 @@ void clef_server_close(clef_server *server) {
     /* Each hands work to the others: first the threads end, that of the connections last, so that
      * everything owed is answered; then goes what they share. */
     clef_encoders_stop(server->encoders);
+    clef_encoders_stop(server->fetchers);
     clef_worker_end(server->worker);
     clef_http_close(server->http);
     clef_encoders_close(server->encoders);
+    clef_encoders_close(server->fetchers);
     clef_worker_close(server->worker);
     clef_access_log_close(&server->log);
     if (server->has_lock) {

@@ -3,6 +3,7 @@
 #include "server/systemone.h"
 
 #include "base/json.h"
+#include "server/encoding.h"
 #include "server/models.h"
 #include "server/reply.h"
 
@@ -68,8 +69,12 @@ static void encode(clef_encoder_task *task) {
     clef_error error = {0};
     clef_buffer *body = &call->exchange->body;
     clef_record_options options = clef_call_record_options(call);
-    clef_status status = clef_record_encode(server->model, body->bytes == NULL ? "" : body->bytes,
-                                            body->length, &options, &call->record, &error);
+    clef_text text = {body->bytes == NULL ? "" : body->bytes, body->length};
+    bool is_moved;
+    clef_status status = clef_encoding_run(call, text, &options, &is_moved, &error);
+    if (is_moved) {
+        return;
+    }
     if (status != CLEF_OK) {
         clef_systemone_add_hint(body, &error);
     }
@@ -94,6 +99,7 @@ void clef_systemone_answer(clef_call *call) {
     if (call->exchange->body.length <= CLEF_INLINE_BODY_BYTES) {
         encode(&call->task);
     } else {
+        call->encoding_place = CLEF_ENCODING_ON_ENCODERS;
         clef_encoders_run(call->server->encoders, &call->task);
     }
 }

@@ -3,6 +3,7 @@
 #include "state/prefix_cache.h"
 
 #include "base/memory.h"
+#include "tensor/finite.h"
 
 clef_status clef_prefix_cache_create(const clef_state_layout *layout, clef_page_pool *pool,
                                      uint64_t byte_limit, size_t entry_limit, uint64_t seed,
@@ -132,25 +133,14 @@ void clef_prefix_cache_release(clef_prefix_cache *cache) {
 
 /* ---- keeping ---- */
 
-/* No infinity and no NaN: the exponent is never all ones. */
-static bool is_finite(const float *numbers, size_t count) {
-    const uint32_t exponent = 0x7f800000;
-    uint32_t bad = 0;
-    for (size_t i = 0; i < count; i++) {
-        uint32_t bits;
-        memcpy(&bits, &numbers[i], sizeof bits);
-        bad |= (bits & exponent) == exponent;
-    }
-    return bad == 0;
-}
-
 /* The fixed part, and the memory rows, where a broken key or value shows at the latest. */
 static bool is_sound(const clef_prefix_cache *cache, const float *fixed, float *const *pages,
                      size_t first, size_t count) {
     const clef_state_layout *layout = cache->layout;
-    bool is_good = is_finite(fixed, layout->fixed_floats);
+    bool is_good = clef_floats_are_finite(fixed, layout->fixed_floats);
     for (size_t i = first; is_good && i < count; i++) {
-        is_good = is_finite(pages[i] + layout->memory_offset, CLEF_GRID * layout->memory_width);
+        is_good = clef_floats_are_finite(pages[i] + layout->memory_offset,
+                                         CLEF_GRID * layout->memory_width);
     }
     return is_good;
 }

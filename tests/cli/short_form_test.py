@@ -5,12 +5,13 @@ from __future__ import annotations
 import base64
 import json
 import os
+import shlex
 import tempfile
 import unittest
 from pathlib import Path
 from typing import Any
 
-from program import FIXTURES, TINY, answer, run
+from program import FIXTURES, ROOT, TINY, answer, run
 
 NOUL = {"type": "noul"}
 
@@ -108,6 +109,73 @@ class ShortForm(unittest.TestCase):
             self.assertEqual(done.returncode, 3)
             self.assertIn("videos[0][5]: not a decodable image", done.stderr.decode())
 
+    def test_pictures_without_a_state(self) -> None:
+        picture = FIXTURES / "tiny-random/media/images/rgb-16x16.png"
+        text = base64.b64encode(picture.read_bytes()).decode()
+        request = {"model": TINY.name, "state": "", "images": [text], "questions": {"q1": noul("Is the receipt total legible?")}}
+        self.assertEqual(answer("ask", "--image", str(picture), "--noul", "Is the receipt total legible?"),
+                         answer("ask", stdin=json.dumps(request).encode()))
+        # The line of the README as it is typed.
+        here = os.getcwd()
+        try:
+            os.chdir(ROOT)
+            readme = next(line for line in Path("README.md").read_text(encoding="utf-8").splitlines() if "receipt.jpg" in line)
+            body = json.loads(answer(*shlex.split(readme)[1:]))
+            self.assertEqual(list(body["answers"]), ["q1"])
+            os.chdir("examples")
+            self.assertEqual(json.loads(answer("ask", "--image", "receipt.jpg", "--noul", "Is the receipt total legible?")), body)
+        finally:
+            os.chdir(here)
+
+    def test_files_named_in_a_request(self) -> None:
+        images = FIXTURES / "tiny-random/media/images"
+        one, two = images / "rgb-16x16.png", images / "jpeg422-101x203.jpg"
+
+        def text(path: Path) -> str:
+            return base64.b64encode(path.read_bytes()).decode()
+
+        def body(first: str, second: str, frame: str) -> bytes:
+            return (f'{{"videos": [["{frame}", "{frame}"]], "state": {{"n": 1.50e1, "of": "@nobody"}}, "model": "m", "images": '
+                    f'["{first}",\t"{second}"], "questions": {{"@q": {{"type": "noul", "instructions": "@x"}}}}}}').encode()
+        named, whole = body(f"@{one}", f"@{two}", f"@{two}"), body(text(one), text(two), text(two))
+        for options in (["ask"], ["ask", "--batch"], ["encode"]):
+            self.assertEqual(answer(*options, stdin=named), answer(*options, stdin=whole))
+        for name, says in (("no-such-file", 'the picture "no-such-file"'), (r"a\/b", "without escapes"), ("", "the picture")):
+            done = run("ask", stdin=body(f"@{name}", text(two), text(two)))
+            self.assertEqual((done.returncode, done.stdout), (2, b""), name)
+            self.assertIn(says, done.stderr.decode())
+        done = run("ask", "--batch", stdin=body("@no-such-file", text(two), text(two)) + b"\n" + whole)
+        lines = done.stdout.splitlines()
+        self.assertEqual((done.returncode, len(lines)), (2, 2))
+        self.assertIn("no-such-file", json.loads(lines[0])["error"]["msg"])
+        self.assertIn("answers", json.loads(lines[1]))
+
+    def test_video_files(self) -> None:
+        file = FIXTURES / "media/counted.mp4"
+        text = base64.b64encode(file.read_bytes()).decode()
+        done = run("ask", "--output", "raw", "--state", "s", "--video", str(file), "--noul", "x")
+        if b"CLEF_VIDEO=OFF" in done.stderr:
+            self.assertEqual((done.returncode, done.stdout), (3, b""))
+            self.assertIn("videos[0]: this build reads no video files", done.stderr.decode())
+            self.skipTest("this build reads no video files")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for item in (text, f"data:video/mp4;base64,{text}", {"base64": text}, {"url": f"data:;base64,{text}"}):
+            request = {"model": TINY.name, "state": "s", "videos": [item], "questions": {"q1": noul("x")}}
+            self.assertEqual(answer("ask", "--output", "raw", stdin=json.dumps(request).encode()), done.stdout)
+        picture = FIXTURES / "tiny-random/media/images/rgb-16x16.png"
+        done = run("ask", "--state", "s", "--video", str(picture), "--noul", "x")
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("videos[0]: not a readable video", done.stderr.decode())
+
+    def test_orientation(self) -> None:
+        picture = FIXTURES / "tiny-random/media/images/exif-rotated-60x120.jpg"
+        question = ("ask", "--output", "raw", "--state", "s", "--noul", "x", "--image", str(picture))
+        upright = answer(*question)
+        self.assertEqual(answer(*question, "--exif", "apply"), upright)
+        stored = answer(*question, "--exif", "ignore")
+        self.assertNotEqual(json.loads(stored)["questions"], json.loads(upright)["questions"])
+        self.assertEqual(json.loads(stored)["input_ids"], json.loads(upright)["input_ids"])
+
     def test_answer(self) -> None:
         request = {"model": TINY.name, "state": "Orders are blocked.", "questions": {"outage": noul("Is it down?")}}
         self.assertEqual(answer("ask", "--state", "Orders are blocked.", "--noul", "outage=Is it down?"),
@@ -140,9 +208,9 @@ class ShortForm(unittest.TestCase):
             self.assertEqual((done.returncode, done.stdout), (2, b""), options)
             self.assertIn(says, done.stderr.decode())
         self.assertIn("need --state", run("ask", "--noul", "x").stderr.decode())
-        self.assertIn("pictures on the command line need --state", run("ask", "--image", "x").stderr.decode())
+        self.assertIn("a picture needs a question", run("ask", "--image", "x").stderr.decode())
         for options, says in ((["--image", "no-such-file"], 'the picture "no-such-file"'),
-                              (["--video", "no-such-folder"], "it must be a folder of frames"),
+                              (["--video", "no-such-folder"], 'the video "no-such-folder"'),
                               (["--image", "x", "--batch"], "--batch reads JSON requests")):
             done = run("ask", "--state", "s", "--noul", "x", *options)
             self.assertEqual((done.returncode, done.stdout), (2, b""), options)

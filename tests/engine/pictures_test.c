@@ -50,11 +50,12 @@ typedef struct places {
     size_t compared;
 } places;
 
-/* Control tokens in the texts of a request act as such. */
+/* Control tokens in the texts of a request act as such, and pictures are not turned. */
 static clef_record *encode_as_reference(clef_model *model, clef_text body) {
     clef_error error = {0};
     clef_record *record;
-    clef_record_options options = {.control_tokens = CLEF_CONTROL_TOKENS_PARSE};
+    clef_record_options options = {.control_tokens = CLEF_CONTROL_TOKENS_PARSE,
+                                   .exif = CLEF_EXIF_IGNORE};
     assert_ok(clef_record_encode(model, body.bytes, body.length, &options, &record, &error),
               &error);
     return record;
@@ -76,10 +77,9 @@ static void compare_places(void *context, size_t number, clef_text text) {
     clef_text name = member(line, "name")->text;
     (void)number;
     for (size_t i = 0; i < with->bodies.count; i++) {
-        /* Of the others one holds a GIF, and one pictures that we turn upright. */
+        /* One of the others holds a GIF. */
         if (clef_text_equals(with->bodies.names[i], name) &&
-            !clef_text_equals(name, CLEF_TEXT("image-and-video")) &&
-            !clef_text_equals(name, CLEF_TEXT("odd-encodings"))) {
+            !clef_text_equals(name, CLEF_TEXT("image-and-video"))) {
             clef_record *record = encode_as_reference(with->model, with->bodies.bodies[i]);
             const clef_position_table *table = &record->media.table;
             compare_axis(member(line, "positions_t"), table, 0);
@@ -99,7 +99,7 @@ static void tokens_stand_where_the_reference_has_them(void **state) {
     (void)state;
     load_bodies(&with.bodies, "tiny-random/media/requests.jsonl");
     for_each_line(fixture("tiny-random/media/positions.jsonl"), compare_places, &with);
-    assert_int_equal(with.compared, 6);
+    assert_int_equal(with.compared, 7);
     clef_arena_release(&with.bodies.arena);
     clef_model_close(with.model);
 }
@@ -274,12 +274,105 @@ static void what_the_reference_cannot_read_is_refused(void **state) {
     clef_model_close(model);
 }
 
+/* ---- decisions ------------------------------------------------------------------------------ */
+
+static clef_record *encode_turned(clef_model *model, clef_text body, clef_exif_mode exif) {
+    clef_error error = {0};
+    clef_record *record;
+    clef_record_options options = {.exif = exif};
+    assert_ok(clef_record_encode(model, body.bytes, body.length, &options, &record, &error),
+              &error);
+    return record;
+}
+
+/* A photograph stored lying down, 60 high and 120 wide: upright by default, with its sides
+ * exchanged; as stored on demand, and the two never share what was kept. */
+static void e09_pictures_are_turned_unless_told_otherwise(void **state) {
+    clef_model *model = open_model_with(random_model(), 1, NULL);
+    clef_session *session = open_cached(model), *plain = open_session(model, 128);
+    body_list bodies;
+    (void)state;
+    load_bodies(&bodies, "tiny-random/media/requests.jsonl");
+    clef_text body = body_of(&bodies, "odd-encodings");
+    for (size_t round = 0; round < 2; round++) {
+        for (clef_exif_mode exif = CLEF_EXIF_APPLY; exif <= CLEF_EXIF_IGNORE; exif++) {
+            clef_record *record = encode_turned(model, body, exif);
+            const clef_medium *turned = &record->media.media.items[2];
+            assert_int_equal(turned->grid.rows, exif == CLEF_EXIF_APPLY ? 24 : 12);
+            assert_int_equal(turned->grid.columns, exif == CLEF_EXIF_APPLY ? 12 : 24);
+            clef_answer *expected = decide(plain, record), *answer = decide(session, record);
+            assert_equal_logits(answer, expected->logits, "beside the other way round");
+            clef_answer_close(answer);
+            clef_answer_close(expected);
+            clef_record_close(record);
+        }
+    }
+    clef_arena_release(&bodies.arena);
+    clef_session_close(session);
+    clef_session_close(plain);
+    clef_model_close(model);
+}
+
+/* The reference reads a GIF; here it is refused by name, as one of a request's pictures too. */
+static void gif_is_refused_by_name(void **state) {
+    clef_model *model = open_model_with(random_model(), 1, NULL);
+    body_list bodies;
+    (void)state;
+    load_bodies(&bodies, "tiny-random/media/requests.jsonl");
+    refuse(model, body_of(&bodies, "image-and-video"), 0,
+           "images[0]: format GIF is not supported (PNG, JPEG, WebP)",
+           "images\x1f"
+           "0");
+    clef_arena_release(&bodies.arena);
+    clef_model_close(model);
+}
+
+/* ---- the model's own sizes ------------------------------------------------------------------ */
+
+static void write_processor(const char *directory, const char *text) {
+    FILE *file = fopen(path_in(directory, "processor_config.json"), "w");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* A picture of 16 × 16 is enlarged to the least that the model's processor allows, unless the
+ * request says otherwise; a video is sampled as it says. */
+static void sizes_are_those_of_the_model(void **state) {
+    (void)state;
+    char *directory = copy_model(random_model());
+    body_list bodies;
+    load_bodies(&bodies, "tiny-random/media/requests.jsonl");
+    write_processor(directory, "{\"image_processor\":{\"size\":{\"shortest_edge\":16384}},"
+                               "\"video_processor\":{\"fps\":12,\"max_frames\":6}}");
+    clef_model *model = open_model_with(directory, 1, NULL);
+    clef_record *record = encode_body(model, body_of(&bodies, "one-image"));
+    assert_int_equal(record->media.media.items[0].grid.rows, 8);
+    assert_int_equal(record->media.media.items[0].grid.columns, 8);
+    clef_record_close(record);
+    record = encode_body(model, body_of(&bodies, "long-video"));
+    assert_int_equal(record->media.media.items[0].frame_count, 6);
+    clef_record_close(record);
+    clef_model_close(model);
+    write_processor(directory, "{\"image_processor\":{\"patch_size\":14}}");
+    clef_runtime *runtime = open_runtime(1, NULL);
+    clef_error error = {0};
+    assert_int_equal(clef_model_open(runtime, directory, NULL, &model, &error), CLEF_BAD_FILE);
+    assert_non_null(strstr(error.message, "image_processor.patch_size is 14; expected 16"));
+    clef_runtime_close(runtime);
+    drop_copy(directory);
+    clef_arena_release(&bodies.arena);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tokens_stand_where_the_reference_has_them),
         cmocka_unit_test(packing_does_not_matter),
         cmocka_unit_test(kept_states_belong_to_their_pixels),
         cmocka_unit_test(what_the_reference_cannot_read_is_refused),
+        cmocka_unit_test(e09_pictures_are_turned_unless_told_otherwise),
+        cmocka_unit_test(gif_is_refused_by_name),
+        cmocka_unit_test(sizes_are_those_of_the_model),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,7 +10,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     clef_error error = {0};
     uint8_t *bytes;
     size_t length;
-    clef_status status = clef_media_text_decode(text, 64, &bytes, &length, &error);
+    clef_status status =
+        clef_media_text_decode(text, CLEF_MEDIA_IMAGE, 64, &bytes, &length, &error);
     if ((status == CLEF_OK) != (bytes != NULL) || length > 64 || length > size) {
         __builtin_trap();
     }

@@ -183,7 +183,8 @@ static void check_request(void *context, size_t number, clef_text line) {
         uint8_t *bytes;
         size_t length;
         clef_image image;
-        assert_ok(clef_media_text_decode(item->text, 0, &bytes, &length, &error), &error);
+        assert_ok(clef_media_text_decode(item->text, CLEF_MEDIA_IMAGE, 0, &bytes, &length, &error),
+                  &error);
         clef_status status =
             clef_image_read(bytes, length, &(clef_image_options){0}, &image, &error);
         bool is_thin = clef_text_equals(member(row, "name")->text, CLEF_TEXT("ratio-over-200"));

@@ -97,7 +97,7 @@ static void read_video(const clef_json *row, clef_text *frames, uint32_t count, 
     clef_video_options options = read_options(clef_json_member(row, "media_kwargs"));
     clef_status status = clef_frame_list_open(&list, &source, error);
     if (status == CLEF_OK) {
-        status = clef_video_read(&source, &options, CLEF_RESIZE_TORCH, &video, error);
+        status = clef_video_read(&source, &options, CLEF_RESIZE_TORCH, NULL, &video, error);
     }
     if (status == CLEF_OK && has_member(row, "grid_thw")) {
         check_plan(row, &video.plan);
@@ -159,7 +159,9 @@ static void check_request(void *context, size_t number, clef_text line) {
             clef_error fault = {0};
             uint8_t *bytes;
             size_t length;
-            assert_ok(clef_media_text_decode(frame->text, 0, &bytes, &length, &fault), &fault);
+            assert_ok(
+                clef_media_text_decode(frame->text, CLEF_MEDIA_IMAGE, 0, &bytes, &length, &fault),
+                &fault);
             frames[count++] = (clef_text){(char *)bytes, length};
         }
         clef_error error;

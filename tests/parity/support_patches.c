@@ -49,5 +49,5 @@ cut_picture cut_frames(const clef_safetensors *file, const char *const *names, s
 }
 
 clef_vision_picture picture_of(const cut_picture *cut) {
-    return (clef_vision_picture){cut->grid, cut->patches};
+    return (clef_vision_picture){.grid = cut->grid, .patches = cut->patches};
 }

@@ -10,7 +10,7 @@ import unittest
 from pathlib import Path
 from typing import Any
 
-from service import BASE, PROGRAM, TINY, Service, clean_environment
+from service import BASE, FIXTURES, PROGRAM, TINY, Service, clean_environment
 
 STATE = "The order was delayed and the customer waits. " * 40
 REQUEST: dict[str, Any] = {**BASE, "state": STATE}
@@ -119,9 +119,25 @@ class Cache(unittest.TestCase):
             self.assertEqual(cached(damaged), 0)
             self.assertEqual(answers_of(first), answers_of(damaged))
 
+    def test_the_same_picture_under_another_text(self) -> None:
+        picture = json.loads((FIXTURES / "clef-tiny/image-01.json").read_text(encoding="utf-8"))
+        other = {**picture, "state": "Somebody sent this. " + str(picture["state"]), "questions": BASE["questions"]}
+        with Service("--round", "none", "--feature-cache-bytes", "0", fake=False) as service:
+            expected = [answers_of(service.decide(body)) for body in (picture, other)]
+            self.assertEqual(service.metric("clef_feature_cache_misses_total"), 2)
+            self.assertEqual(service.metric("clef_feature_cache_entries"), 0)
+        # Without kept states, which would have brought the second request behind its picture.
+        with Service("--round", "none", "--prefix-cache-bytes", "0", fake=False) as service:
+            self.assertEqual([answers_of(service.decide(body)) for body in (picture, other)], expected)
+            self.assertEqual(service.metric("clef_feature_cache_misses_total"), 1)
+            self.assertEqual(service.metric("clef_feature_cache_hits_total"), 1)
+            self.assertEqual(service.metric("clef_feature_cache_entries"), 1)
+            self.assertGreater(service.metric("clef_feature_cache_bytes"), 0)
+
     def test_what_nobody_can_mean(self) -> None:
         for options, word in ((("--prefix-cache-bytes", "1G"), "--prefix-cache-bytes"),
                               (("--prefix-cache-entries", "-1"), "--prefix-cache-entries"),
+                              (("--feature-cache-bytes", "much"), "--feature-cache-bytes"),
                               (("--prefix-cache-dir", "/nowhere/at/all"), "/nowhere/at/all")):
             done = subprocess.run([PROGRAM, "serve", "--port", "0", *options], timeout=60, capture_output=True,
                                   stdin=subprocess.DEVNULL, env=clean_environment())

@@ -262,7 +262,7 @@ class Routes(ServiceCase):
         for name in ("clef_requests_total", "clef_request_seconds", "clef_model_seconds", "clef_queue_depth", "clef_in_flight",
                      "clef_queue_wait_seconds", "clef_input_tokens_total", "clef_cached_tokens_total", "clef_refused_total",
                      "clef_generated_tokens_total", "clef_prefix_cache_entries", "clef_memory_bytes", "clef_cancelled_total",
-                     "clef_build_info"):
+                     "clef_build_info", "clef_feature_cache_hits_total"):
             self.assertIn(name, typed)
         self.assertIn('clef_requests_total{route="systemone",status="422"} ', text)
         buckets = [int(value) for value in re.findall(r'clef_request_seconds_bucket\{route="systemone",[^}]*\} (\d+)', text)]

@@ -114,6 +114,12 @@ class Models(ServiceCase):
         with Service("--revision", commit) as service:
             service.wait_note("has no manifest")
 
+    def test_pictures_are_turned_or_not(self) -> None:
+        cards = self.service.request("GET", "/models").json()["models"]
+        self.assertEqual({card["exif"] for card in cards}, {"apply"})
+        with Service("--exif", "ignore") as service:
+            self.assertEqual(service.request("GET", "/models").json()["models"][0]["exif"], "ignore")
+
     def test_the_limits_are_those_that_hold(self) -> None:
         card = self.service.request("GET", "/models").json()["models"][0]
         for more, status in ((0, 200), (1, 422)):

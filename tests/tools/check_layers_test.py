@@ -59,7 +59,8 @@ class CheckLayers(unittest.TestCase):
         self.refused("src/base/text.c", "#include <clef/clef.h>\n", 1, "engine")
 
     def test_unknown_includes(self) -> None:
-        self.refused("src/base/text.c", "#include <curl/curl.h>\n", 1, "unknown")
+        self.refused("src/base/text.c", "#include <expat.h>\n", 1, "unknown")
+        self.refused("src/base/text.c", "#include <curl/curl.h>\n", 1, "src/media/fetch_curl.c only")
         self.refused("src/base/text.c", '#include "text.h"\n', 1, "unknown", "src/")
         self.refused("src/base/text.c", "#define X <stdio.h>\n#include X\n", 2, "unknown")
 

@@ -100,6 +100,17 @@ class Rounds(unittest.TestCase):
         with self.assertRaisesRegex(SystemExit, "different ids"):
             compare.check_ids(part, samples)
 
+    def test_unequal_pictures_are_refused(self) -> None:
+        for work, is_refused in (("image", True), ("vision", False)):
+            part = Part([Fake("a", "", [1], [], {"patches": 4}), Fake("b", "", [1], [], {"patches": 8})],
+                        [Case(work, 1, 0, 1, "pictures/s", 1)], 1)
+            (samples, _), _ = quietly(compare.measure, work, part)
+            if is_refused:
+                with self.assertRaisesRegex(SystemExit, "different patches"):
+                    compare.check_ids(part, samples)
+            else:
+                compare.check_ids(part, samples)
+
     def test_worker(self) -> None:
         with tempfile.NamedTemporaryFile("w", suffix=".py") as script:
             script.write(f"import sys\nsys.path.insert(0, {str(engines.HERE)!r})\nimport worker\n"
@@ -179,6 +190,33 @@ class Place(unittest.TestCase):
         self.assertGreater(sum(map(len, texts)), 50_000)
         self.assertLess(sorted(map(len, texts))[len(texts) // 2], english.LONGEST)
         self.assertNotIn("\0", "".join(texts))
+
+
+class Pictures(unittest.TestCase):
+    def test_patches_are_those_of_the_reference(self) -> None:
+        media = ROOT / "tests/fixtures/tiny-random/media"
+        expected = {row["file"]: row["pixel_values_shape"][0]
+                    for row in map(json.loads, (media / "images.jsonl").read_text(encoding="utf-8").splitlines()) if "grid_thw" in row}
+        for name in ("jpeg420-333x500.jpg", "rgb-16x16.png"):
+            engine = engines.ClefImage("clef", "uint8", Path(os.environ["CLEF_IMAGE_TIMING"]), Path(os.environ["CLEF_PROGRAM"]),
+                                       media / "images" / name)
+            facts, = engine.sample([Case("image", 1, 0, 3, "pictures/s", 1)])
+            self.assertEqual(facts["patches"], expected[name])
+            self.assertGreater(facts["seconds"], 0)
+            self.assertRegex(engine.version, r"^clef \d")
+        engine.picture = Path("no-such-picture")
+        with self.assertRaisesRegex(SystemExit, "no-such-picture"):
+            engine.sample([Case("image", 1, 0, 3, "pictures/s", 1)])
+
+    def test_the_tower_alone(self) -> None:
+        engine = engines.ClefBench("clef", "bf16", Path(os.environ["CLEF_PROGRAM"]), "clef-flash", 1)
+        with mock.patch.object(engines.subprocess, "run") as run:
+            run.return_value = mock.Mock(returncode=0, stdout='{"seconds":1}\n{"seconds":2}\n')
+            answers = engine.run([Case("vision", 1, patches, 1, "patches/s", patches) for patches in (64, 256)])
+        self.assertEqual(answers, [{"seconds": 1}, {"seconds": 2}])
+        command = run.call_args[0][0]
+        self.assertEqual(command[command.index("--patches") + 1], "64,256")
+        self.assertFalse({"--tokens", "--sequences"} & set(command))
 
 
 class EncodeTiming(unittest.TestCase):

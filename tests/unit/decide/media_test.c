@@ -3,8 +3,11 @@
 
 #include "decide/media.h"
 
+#include "base/base64.h"
 #include "base/memory.h"
+#include "media/decode_video.h"
 
+#include <math.h>
 #include <stdio.h>
 
 /* A PNG of 2 × 2 red pixels. */
@@ -31,7 +34,8 @@ static case_result read_members(const char *members) {
     clef_buffer_release(&body);
     assert_ok(clef_request_parse(copy, NULL, &result.arena, &request, &result.error),
               &result.error);
-    result.status = clef_media_read(request, &result.arena, &result.media, &result.error);
+    result.status = clef_media_read(request, &(clef_media_settings){0}, &result.arena,
+                                    &result.media, &result.error);
     return result;
 }
 
@@ -112,10 +116,17 @@ static void refusals_name_the_item(void **state) {
                    "videos[0]: a video needs at least one frame",
                    "videos\x1f"
                    "0");
-    assert_refused("\"videos\":[\"" PNG "\"]", CLEF_BAD_REQUEST,
-                   "videos[0]: expected a list of frames",
+    assert_refused("\"videos\":[5]", CLEF_BAD_REQUEST,
+                   "videos[0]: expected a list of frames, or a video file as a base64 string, a "
+                   "data: URL or an http(s) URL",
                    "videos\x1f"
                    "0");
+    assert_refused(
+        "\"videos\":[\"!\"]", CLEF_BAD_REQUEST,
+        "videos[0]: invalid base64 video data: byte 0 is '!', which is not of the base64 "
+        "alphabet",
+        "videos\x1f"
+        "0");
     assert_refused("\"videos\":[[\"" PNG "\",5]]", CLEF_BAD_REQUEST,
                    "videos[0][1]: expected a base64 string, a data: URL or an http(s) URL",
                    "videos\x1f"
@@ -175,7 +186,7 @@ static void digests_follow_pixels_order_and_kind(void **state) {
 
 static clef_media_arguments read_arguments(clef_arena *arena, const char *json) {
     clef_error error = {0};
-    clef_media_arguments arguments;
+    clef_media_arguments arguments = {0};
     assert_ok(clef_media_arguments_read(parse_json(clef_text_of(json), arena), &arguments, &error),
               &error);
     return arguments;
@@ -249,6 +260,61 @@ static void wrong_arguments_are_named(void **state) {
     }
 }
 
+/* ---- video files ---------------------------------------------------------------------------- */
+
+/* Members with a video file of the fixtures, and more behind the list. */
+static case_result read_video_file(const char *more) {
+    clef_buffer members = {0};
+    clef_text file = load_file(fixture("media/counted.mp4"));
+    clef_buffer_append_string(&members, "\"videos\":[\"data:video/mp4;base64,");
+    clef_base64_append(&members, file.bytes, file.length);
+    clef_buffer_append_format(&members, "\"]%s", more);
+    clef_release((void *)(uintptr_t)file.bytes);
+    case_result result = read_members(members.bytes);
+    clef_buffer_release(&members);
+    return result;
+}
+
+static void assert_seconds(const char *more, uint32_t frames, const double *seconds, size_t count) {
+    case_result result = read_video_file(more);
+    assert_ok(result.status, &result.error);
+    assert_int_equal(result.media.video_count, 1);
+    const clef_medium *video = result.media.items;
+    assert_int_equal(video->frame_count, frames);
+    assert_int_equal(video->grid.frames, count);
+    for (size_t i = 0; i < count; i++) {
+        assert_true(fabs(video->seconds[i] - seconds[i]) < 1e-9);
+    }
+    drop(&result);
+}
+
+/* Twenty frames, ten a second: sampled by the file's own rate, unless the request has another. */
+static void video_files_are_sampled_by_their_rate(void **state) {
+    static const double own[] = {0.3, 1.6}, said[] = {0.15, 0.8};
+    (void)state;
+    if (!clef_video_is_built()) {
+        assert_refused("\"videos\":[\"AAAA\"]", CLEF_BAD_REQUEST,
+                       "videos[0]: this build reads no video files: it was made with "
+                       "CLEF_VIDEO=OFF, which is the default where FFmpeg's libraries are not "
+                       "found",
+                       "videos\x1f"
+                       "0");
+        return;
+    }
+    assert_seconds("", 4, own, 2);
+    assert_seconds(",\"media_kwargs\":{\"video_metadata\":{\"fps\":20}}", 4, said, 2);
+    case_result all = read_video_file(",\"media_kwargs\":{\"do_sample_frames\":false}");
+    assert_ok(all.status, &all.error);
+    assert_int_equal(all.media.items->frame_count, 20);
+    assert_true(fabs(all.media.items->seconds[9] - 1.85) < 1e-9);
+    drop(&all);
+    assert_refused("\"videos\":[\"AAAA\"]", CLEF_BAD_REQUEST,
+                   "videos[0]: not a readable video (opening: Invalid data found when processing "
+                   "input)",
+                   "videos\x1f"
+                   "0");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(spellings_are_read),
@@ -257,6 +323,7 @@ int main(void) {
         cmocka_unit_test(digests_follow_pixels_order_and_kind),
         cmocka_unit_test(arguments_are_read),
         cmocka_unit_test(wrong_arguments_are_named),
+        cmocka_unit_test(video_files_are_sampled_by_their_rate),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -57,8 +57,8 @@ static void pictures_of_every_format(void **state) {
 static clef_status read_text(const void *subject, clef_error *error) {
     uint8_t *bytes;
     size_t length;
-    clef_status status =
-        clef_media_text_decode(*(const clef_text *)subject, 0, &bytes, &length, error);
+    clef_status status = clef_media_text_decode(*(const clef_text *)subject, CLEF_MEDIA_IMAGE, 0,
+                                                &bytes, &length, error);
     assert_true((status == CLEF_OK) == (bytes != NULL));
     clef_release(bytes);
     return status;
@@ -77,7 +77,7 @@ static clef_status read_video(const void *subject, clef_error *error) {
     clef_status status = clef_frame_list_open(&list, &source, error);
     if (status == CLEF_OK) {
         status = clef_video_read(&source, &(clef_video_options){.pixels = {0, 20000}},
-                                 CLEF_RESIZE_TORCH, &video, error);
+                                 CLEF_RESIZE_TORCH, NULL, &video, error);
     }
     assert_true((status == CLEF_OK) == (video.frames != NULL));
     clef_video_release(&video);

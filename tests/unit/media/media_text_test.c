@@ -10,7 +10,9 @@ static void decodes(const char *text, const char *expected) {
     clef_error error = {0};
     uint8_t *bytes;
     size_t length;
-    assert_ok(clef_media_text_decode(clef_text_of(text), 0, &bytes, &length, &error), &error);
+    assert_ok(
+        clef_media_text_decode(clef_text_of(text), CLEF_MEDIA_IMAGE, 0, &bytes, &length, &error),
+        &error);
     assert_int_equal(length, strlen(expected));
     assert_memory_equal(bytes, expected, length);
     clef_release(bytes);
@@ -20,8 +22,9 @@ static void refuses(const char *text, const char *message) {
     clef_error error = {0};
     uint8_t *bytes;
     size_t length;
-    assert_int_equal(clef_media_text_decode(clef_text_of(text), 0, &bytes, &length, &error),
-                     CLEF_BAD_REQUEST);
+    assert_int_equal(
+        clef_media_text_decode(clef_text_of(text), CLEF_MEDIA_IMAGE, 0, &bytes, &length, &error),
+        CLEF_BAD_REQUEST);
     assert_null(bytes);
     assert_string_equal(error.kind, "media_error");
     assert_string_equal(error.message, message);
@@ -80,16 +83,18 @@ static void the_byte_limit(void **state) {
     uint8_t *bytes;
     size_t length;
     clef_text whole = {text, limit / 3 * 4};
-    assert_ok(clef_media_text_decode(whole, 0, &bytes, &length, &error), &error);
+    assert_ok(clef_media_text_decode(whole, CLEF_MEDIA_IMAGE, 0, &bytes, &length, &error), &error);
     assert_true(length <= limit && length > limit - 3);
     clef_release(bytes);
     whole.length = characters;
-    assert_int_equal(clef_media_text_decode(whole, 0, &bytes, &length, &error), CLEF_TOO_LARGE);
+    assert_int_equal(clef_media_text_decode(whole, CLEF_MEDIA_IMAGE, 0, &bytes, &length, &error),
+                     CLEF_TOO_LARGE);
     assert_null(bytes);
     assert_string_equal(error.kind, "media_error");
     assert_string_equal(error.message, "image over the 20 MiB limit (20971521 bytes)");
-    assert_int_equal(clef_media_text_decode((clef_text){text, 8}, 5, &bytes, &length, &error),
-                     CLEF_TOO_LARGE);
+    assert_int_equal(
+        clef_media_text_decode((clef_text){text, 8}, CLEF_MEDIA_IMAGE, 5, &bytes, &length, &error),
+        CLEF_TOO_LARGE);
     assert_string_equal(error.message, "image over the 5-byte limit (6 bytes)");
     free(text);
 }
@@ -103,7 +108,7 @@ static void forms_are_told_apart(void **state) {
     assert_int_equal(clef_media_form_of(CLEF_TEXT(":x")), CLEF_MEDIA_BASE64);
     assert_int_equal(clef_media_form_of(CLEF_TEXT("9a:x")), CLEF_MEDIA_BASE64);
     clef_error error = {0};
-    assert_int_equal(clef_media_refuse_form(&error), CLEF_BAD_REQUEST);
+    assert_int_equal(clef_media_refuse_form(CLEF_MEDIA_IMAGE, &error), CLEF_BAD_REQUEST);
 }
 
 int main(void) {

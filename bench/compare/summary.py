@@ -30,8 +30,6 @@ class Goal:
 
 GOALS = (
     Goal("prefill", ("clef", "bf16"), 1.35, (("PyTorch", "bf16"), ("llama.cpp", "bf16"))),
-    # The same bf16 weights with fp32 arithmetic: some processors multiply bf16 slower than fp32.
-    Goal("prefill", ("clef", "f32"), 1.35, (("PyTorch", "bf16"), ("llama.cpp", "bf16"))),
     Goal("prefill", ("clef", "int8"), 2.0, (("PyTorch", "bf16"),)),
     Goal("prefill", ("clef", "int8"), 3.0, (("llama.cpp", "Q8_0"),)),
     Goal("prefill", ("clef", "int4"), 2.3, (("llama.cpp", "Q4_K_M"),)),

@@ -145,7 +145,7 @@ static void check_against_sums(uint32_t width, uint32_t height, uint32_t new_wid
     clef_picture_release(&picture);
 }
 
-static void any_size_equals_the_sums(void **state) {
+static void c05_any_size_equals_the_sums(void **state) {
     (void)state;
     uint64_t seed = 3;
     for (int round = 0; round < 120; round++) {
@@ -215,7 +215,7 @@ static void the_other_rule_equals_pillow(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_row_of_the_description),
-        cmocka_unit_test(any_size_equals_the_sums),
+        cmocka_unit_test(c05_any_size_equals_the_sums),
         cmocka_unit_test(the_other_rule_equals_pillow),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

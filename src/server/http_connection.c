@@ -318,6 +318,9 @@ static void take_bytes(clef_http_connection *connection, clef_text fresh) {
         clef_buffer_release(input);
         connection->scanned = 0;
         refuse(connection, 503, "out of memory");
+    } else if (input->has_failed && connection->state == CLEF_HTTP_HANDLING) {
+        clef_buffer_release(input); /* what comes next is lost, the reply that is owed is not */
+        connection->closes = true;
     } else if (input->has_failed) {
         clef_http_connection_close(connection);
     } else if (input->length == 0) {

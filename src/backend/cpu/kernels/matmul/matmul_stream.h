@@ -58,6 +58,14 @@ static inline size_t stream_rows_of(size_t count) {
 }
 
 /* Calls stream(…, rows) with stream_rows_of(count) as a constant. */
+#if STREAM_ROWS == 8
+#define STREAM_OF_MANY_ROWS(stream, ...)                                                           \
+    case 8:                                                                                        \
+        stream(__VA_ARGS__, 8);                                                                    \
+        break;
+#else
+#define STREAM_OF_MANY_ROWS(stream, ...)
+#endif
 #define STREAM_OF_ROWS(count, stream, ...)                                                         \
     switch (stream_rows_of(count)) {                                                               \
     case 1:                                                                                        \
@@ -69,8 +77,8 @@ static inline size_t stream_rows_of(size_t count) {
     case 4:                                                                                        \
         stream(__VA_ARGS__, 4);                                                                    \
         break;                                                                                     \
+        STREAM_OF_MANY_ROWS(stream, __VA_ARGS__)                                                   \
     default:                                                                                       \
-        stream(__VA_ARGS__, 8);                                                                    \
         break;                                                                                     \
     }
 

@@ -197,7 +197,7 @@ static void stream(const clef_matmul *product, size_t begin, size_t end) {
 
 void clef_matmul_bf16_avx512bf16(const clef_matmul *product, size_t begin, size_t end,
                                  void *scratch) {
-    if (product->x.rows <= STREAM_ROWS) {
+    if (is_streamed(product)) {
         stream(product, begin, end);
         return;
     }

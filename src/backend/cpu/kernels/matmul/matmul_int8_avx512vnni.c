@@ -447,7 +447,7 @@ static void stream_rows(const clef_matmul *product, size_t begin, size_t end, vo
 
 void clef_matmul_int8_avx512vnni(const clef_matmul *product, size_t begin, size_t end,
                                  void *scratch) {
-    if (product->x.rows <= STREAM_ROWS) {
+    if (is_streamed(product)) {
         stream_rows(product, begin, end, scratch);
         return;
     }

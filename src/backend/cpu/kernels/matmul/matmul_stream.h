@@ -57,6 +57,14 @@ static inline size_t stream_rows_of(size_t count) {
     return count > 4 ? 8 : count > 2 ? 4 : count;
 }
 
+/* Few rows, whose inputs fit the scratch in any form a level wants them. */
+static inline bool is_streamed(const clef_matmul *product) {
+    size_t rows = product->x.rows;
+    return rows <= STREAM_ROWS &&
+           stream_rows_of(rows) * (product->weight.columns + CLEF_MATMUL_PADDING) <=
+               CLEF_MATMUL_INPUTS;
+}
+
 /* Calls stream(…, rows) with stream_rows_of(count) as a constant. */
 #if STREAM_ROWS == 8
 #define STREAM_OF_MANY_ROWS(stream, ...)                                                           \

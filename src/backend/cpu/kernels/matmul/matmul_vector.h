@@ -244,7 +244,7 @@ static void multiply_fp32_panel(panel_step *step, void *scratch) {
 }
 
 static void multiply(const clef_matmul *product, size_t begin, size_t end, void *scratch) {
-    if (product->x.rows <= STREAM_ROWS) {
+    if (is_streamed(product)) {
         fp32_inputs inputs = {.x = product->x.data, .stride = product->x.stride};
         stream(product, &inputs, begin, end);
         return;
@@ -292,7 +292,7 @@ static void multiply_rounded_panel(panel_step *step, void *scratch) {
 }
 
 static void multiply_rounded(const clef_matmul *product, size_t begin, size_t end, void *scratch) {
-    if (product->x.rows <= STREAM_ROWS) {
+    if (is_streamed(product)) {
         panel_step step = {.product = product, .rows = product->x.rows};
         size_t columns = product->weight.columns;
         widen_inputs(&step, 0, columns, scratch);

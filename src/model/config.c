@@ -10,7 +10,6 @@
 #include "model/rotary_config.h"
 #include "model/token_config.h"
 #include "model/vision_config.h"
-#include "weights/bad_file.h"
 
 #include <stdio.h>
 
@@ -318,14 +317,9 @@ clef_status clef_config_parse(const char *name, clef_text text, clef_config *con
                               clef_error *error) {
     *config = (clef_config){0};
     clef_arena arena = {0};
-    clef_json *root;
-    clef_status status = clef_json_parse(text, &arena, &root, error);
-    if (status != CLEF_OK) {
-        status = clef_bad_file_from_json(error, status, name, "it");
-    } else if (root->type != CLEF_JSON_OBJECT) {
-        status = clef_bad_file_fail(error, name, "it is not a JSON object");
-    } else {
-        config_reader reader = {.top = {root, "", name, error}, .config = config};
+    config_reader reader = {.config = config};
+    clef_status status = clef_config_fields_parse(name, text, &arena, &reader.top, error);
+    if (status == CLEF_OK) {
         status = read_config(&reader);
     }
     if (status != CLEF_OK) {

@@ -35,6 +35,20 @@ static const char *describe_value(const clef_json *value, char out[CLEF_NAME_TEX
     return "unknown";
 }
 
+clef_status clef_config_fields_parse(const char *path, clef_text text, clef_arena *arena,
+                                     clef_config_fields *fields, clef_error *error) {
+    clef_json *root;
+    clef_status status = clef_json_parse(text, arena, &root, error);
+    if (status != CLEF_OK) {
+        return clef_bad_file_from_json(error, status, path, "it");
+    }
+    if (root->type != CLEF_JSON_OBJECT) {
+        return clef_bad_file_fail(error, path, "it is not a JSON object");
+    }
+    *fields = (clef_config_fields){root, "", path, error};
+    return CLEF_OK;
+}
+
 clef_status clef_config_fields_fail(const clef_config_fields *fields, const char *name,
                                     const clef_json *value, const char *expected) {
     if (value == NULL) {

@@ -20,6 +20,11 @@ typedef struct clef_size_field {
     uint32_t limit;
 } clef_size_field;
 
+/* Parses the text of a file called `path`, an object, into *arena, which the caller releases also
+ * behind an error. CLEF_BAD_FILE naming the file, CLEF_OUT_OF_MEMORY. */
+clef_status clef_config_fields_parse(const char *path, clef_text text, clef_arena *arena,
+                                     clef_config_fields *fields, clef_error *error);
+
 /* CLEF_BAD_FILE about a member: "<file>: <scope><name> is <value>; expected <expected>". */
 clef_status clef_config_fields_fail(const clef_config_fields *fields, const char *name,
                                     const clef_json *value, const char *expected);

@@ -6,7 +6,6 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "model/config_fields.h"
-#include "weights/bad_file.h"
 
 #include <stdio.h>
 
@@ -51,14 +50,9 @@ clef_status clef_head_config_parse(const char *name, clef_text text, uint32_t hi
                                    clef_head_config *head, clef_error *error) {
     *head = (clef_head_config){0};
     clef_arena arena = {0};
-    clef_json *root;
-    clef_status status = clef_json_parse(text, &arena, &root, error);
-    if (status != CLEF_OK) {
-        status = clef_bad_file_from_json(error, status, name, "it");
-    } else if (root->type != CLEF_JSON_OBJECT) {
-        status = clef_bad_file_fail(error, name, "it is not a JSON object");
-    } else {
-        clef_config_fields fields = {root, "", name, error};
+    clef_config_fields fields;
+    clef_status status = clef_config_fields_parse(name, text, &arena, &fields, error);
+    if (status == CLEF_OK) {
         status = read_head(&fields, hidden_size, head);
     }
     if (status != CLEF_OK) {

@@ -4,7 +4,6 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "model/config_fields.h"
-#include "weights/bad_file.h"
 
 #include <math.h>
 
@@ -149,18 +148,13 @@ clef_status clef_processor_config_parse(const char *name, clef_text text,
                                         clef_processor_config *config, clef_error *error) {
     *config = clef_processor_config_default();
     clef_arena arena = {0};
-    clef_json *root;
-    clef_status status = clef_json_parse(text, &arena, &root, error);
-    if (status != CLEF_OK) {
-        status = clef_bad_file_from_json(error, status, name, "it");
-    } else if (root->type != CLEF_JSON_OBJECT) {
-        status = clef_bad_file_fail(error, name, "it is not a JSON object");
-    } else {
-        const clef_config_fields fields = {root, "", name, error};
+    clef_config_fields fields;
+    clef_status status = clef_config_fields_parse(name, text, &arena, &fields, error);
+    if (status == CLEF_OK) {
         status = read_images(&fields, config);
-        if (status == CLEF_OK) {
-            status = read_videos(&fields, config);
-        }
+    }
+    if (status == CLEF_OK) {
+        status = read_videos(&fields, config);
     }
     clef_arena_release(&arena);
     return status;

@@ -82,7 +82,7 @@ class Memory(unittest.TestCase):
     @unittest.skipIf(SLOWNESS > 1, "sanitizers keep freed memory")
     def test_idle_connections(self) -> None:
         """2,000 of them, each of which has had its answer, cost at most 40 MB."""
-        count = pick(2000, 300)
+        count = pick(2000, 900)
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, max(soft, count + 100)), hard))
         with Service("--max-connections", count + 100) as service:

@@ -74,7 +74,7 @@ class Media(unittest.TestCase):
             reply = service.request("POST", "/v1/systemone/permute", choice)
             self.assertEqual((reply.status, len(reply.json()["runs"])), (200, 3), reply.body)
             # One picture, seen once, whatever was asked about it.
-            self.assertEqual(service.metric("clef_feature_cache_misses_total"), 1)
+            self.assertTrue(service.metric_becomes("clef_feature_cache_misses_total", 1))
 
     def test_d06_pictures_are_never_cut(self) -> None:
         long_state = "The order was delayed and the customer waits. " * 1210

@@ -25,7 +25,7 @@ import zlib
 from pathlib import Path
 from typing import Any
 
-from service import (BASE, BODY, LONG, PROGRAM, SLOW, SLOWNESS, Reply, Service, ask, clean_environment, post, read_reply,
+from service import (BASE, BODY, LONG, PATIENCE, PROGRAM, SLOW, SLOWNESS, Reply, Service, ask, clean_environment, post, read_reply,
                      read_to_end, statuses)
 
 FAILING_MEMORY = os.environ.get("CLEF_FAILING_MEMORY", "")
@@ -243,6 +243,17 @@ class Failing(unittest.TestCase):
             stream.close()
         raise AssertionError("no connection is taken")
 
+    def turn(self, service: Service) -> None:
+        """Begins or ends the failing of allocations; returns when the server has taken the signal."""
+        service.process.send_signal(signal.SIGRTMIN)
+        deadline = time.monotonic() + PATIENCE
+        while time.monotonic() < deadline:
+            text = Path(f"/proc/{service.process.pid}/status").read_text(encoding="ascii")
+            if not int(re.search(r"ShdPnd:\s+(\w+)", text).group(1), 16) >> (signal.SIGRTMIN - 1) & 1:
+                return
+            time.sleep(0.0005)
+        raise AssertionError("the signal is not taken")
+
     @unittest.skipUnless(FAILING_MEMORY, "a sanitizer has an allocator of its own")
     def test_allocations_that_fail(self) -> None:
         """Fault J11: whatever fails, every request gets a whole reply, and what comes later the usual answer."""
@@ -253,7 +264,7 @@ class Failing(unittest.TestCase):
                     expected = answers_of(service.decide(BASE))
                     found: dict[int, int] = {}
                     streams = [self.connect(service) for _ in range(4)]
-                    service.process.send_signal(signal.SIGRTMIN)
+                    self.turn(service)
                     for i in range(pick(400, 40)):
                         stream = streams[i % 4]
                         stream.sendall(post(json.dumps({**BASE, "state": f"{i} " * (1 + i % 50)}).encode()))
@@ -265,17 +276,15 @@ class Failing(unittest.TestCase):
                             self.assertEqual(reply.headers["retry-after"], "1")
                         if reply.headers.get("connection") == "close":
                             stream.close()
-                            service.process.send_signal(signal.SIGRTMIN)
+                            self.turn(service)
                             streams[i % 4] = self.connect(service)
-                            service.process.send_signal(signal.SIGRTMIN)
-                    service.process.send_signal(signal.SIGRTMIN)
+                            self.turn(service)
+                    self.turn(service)
                     self.assertTrue(503 in found or every > 100, found)
                     for stream in streams:
                         stream.close()
-                    reply = service.decide(BASE)
-                    for _ in range(100):  # the signal takes a moment
-                        reply = reply if reply.status == 200 else service.decide(BASE)
-                    self.assertEqual(answers_of(reply), expected)
+                    self.connect(service).close()  # from here on memory is whole again
+                    self.assertEqual(answers_of(service.decide(BASE)), expected)
                     self.assertTrue(service.metric_becomes("clef_in_flight", 0))
                 measured(f"every {every}th allocation fails, {'made answers' if fake else 'a real engine'}: {found}")
 

@@ -139,10 +139,10 @@ stream_square(const weight_rows *w, clef_dtype dtype, const uint32_t *const *x, 
               vec *sum, const size_t rows) {
     vec square[LANES];
     size_t pairs = (to - k + 1) / 2;
-    fetch_square(w, w->row_bytes * k / w->columns);
+    square_rows from = next_square(w, k * (dtype == CLEF_DTYPE_F32 ? 4 : 2));
 #pragma GCC unroll 16
     for (size_t i = 0; i < LANES; i++) {
-        square[i] = load_pairs(dtype, w->rows[i], k, to - k);
+        square[i] = load_pairs(dtype, square_row(&from, i), 0, to - k);
     }
     vec_transpose(square);
 #pragma GCC unroll 16
@@ -188,18 +188,19 @@ stream_outputs(const clef_matmul *product, const weight_rows *w, const size_t ro
     store_outputs(product, w, y);
 }
 
-static void stream(const clef_matmul *product, size_t begin, size_t end) {
-    for (size_t first = begin; first < end; first += LANES) {
-        weight_rows w = weight_rows_of(product, first, end);
+/* Returns the first output that is left. */
+static size_t stream(const clef_matmul *product, size_t begin, size_t end) {
+    for (; begin + LANES <= end; begin += LANES) {
+        weight_rows w = weight_rows_of(product, begin, end);
         STREAM_OF_ROWS(product->x.rows, stream_outputs, product, &w)
     }
+    return begin;
 }
 
 void clef_matmul_bf16_avx512bf16(const clef_matmul *product, size_t begin, size_t end,
                                  void *scratch) {
     if (is_streamed(product)) {
-        stream(product, begin, end);
-        return;
+        begin = stream(product, begin, end);
     }
     walk_panels(&(panel_walk){.depth = DEPTH, .multiply = multiply_step}, product, begin, end,
                 scratch);

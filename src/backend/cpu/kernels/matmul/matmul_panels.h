@@ -236,6 +236,9 @@ static inline __attribute__((always_inline)) void walk_panels(const panel_walk *
     size_t span = span_of(product, walk->depth);
     size_t rows = rows_of(product);
     panel_step step = {.product = product, .end = end};
+    if (begin >= end) {
+        return;
+    }
     for (step.row = 0; step.row < product->x.rows; step.row += rows) {
         step.rows = smaller(rows, product->x.rows - step.row);
         for (size_t from = 0; from < columns; from += span) {

@@ -2,8 +2,8 @@
  * Included behind a level's vector_<level>.h and matmul_panels.h.
  *
  * A square is LANES weight rows × 4·LANES bytes of k, transposed in registers; every output meets
- * the additions that panels make, in their order. What will be read next is asked for ahead:
- * LANES rows in turn are more streams than a processor follows by itself. */
+ * the additions that panels make, in their order. A last block of fewer than LANES rows is left to
+ * panels. */
 #ifndef CLEF_KERNELS_MATMUL_STREAM_H
 #define CLEF_KERNELS_MATMUL_STREAM_H
 
@@ -13,11 +13,10 @@
 #else
 #define STREAM_ROWS 4
 #endif
-#define STREAM_AHEAD 1024 /* bytes of a row */
 
-/* Weight rows first … first + LANES - 1 of a product, those behind `end` the last one again. */
+/* Weight rows first … first + LANES - 1 of a product, all before `end`. */
 typedef struct weight_rows {
-    const char *rows[LANES];
+    const char *data; /* of the first one */
     size_t row_bytes;
     size_t columns;
     size_t first, end;
@@ -25,30 +24,51 @@ typedef struct weight_rows {
 
 static inline weight_rows weight_rows_of(const clef_matmul *product, size_t first, size_t end) {
     clef_weight weight = product->weight;
-    weight_rows w = {.row_bytes = clef_weight_row_bytes(weight),
-                     .columns = weight.columns,
-                     .first = first,
-                     .end = end};
-    for (size_t i = 0; i < LANES; i++) {
-        size_t row = smaller(first + i, weight.rows - 1);
-        w.rows[i] = (const char *)weight.data + row * w.row_bytes;
-    }
-    return w;
+    size_t row_bytes = clef_weight_row_bytes(weight);
+    return (weight_rows){.data = (const char *)weight.data + first * row_bytes,
+                         .row_bytes = row_bytes,
+                         .columns = weight.columns,
+                         .first = first,
+                         .end = end};
 }
 
-/* Asks for what is STREAM_AHEAD behind byte `at` of each row, or in the rows that come next. */
-static inline __attribute__((always_inline)) void fetch_square(const weight_rows *w, size_t at) {
-    size_t ahead = at + STREAM_AHEAD;
-    if (ahead >= w->row_bytes) {
-        if (w->first + 2 * LANES > w->end) {
-            return;
-        }
-        ahead += (LANES - 1) * w->row_bytes;
+/* Every fourth row, from byte `at` on: those between are within reach of an address. A compiler
+ * left alone keeps LANES distances, more than there are registers. */
+typedef struct square_rows {
+    const char *fourth[LANES / 4];
+    size_t row_bytes;
+} square_rows;
+
+static inline __attribute__((always_inline)) square_rows square_rows_of(const char *data,
+                                                                        size_t row_bytes) {
+    square_rows rows = {.row_bytes = row_bytes};
+#pragma GCC unroll 4
+    for (size_t i = 0; i < LANES / 4; i++) {
+        rows.fourth[i] = data;
+        data += 4 * row_bytes;
+        __asm__("" : "+r"(data));
     }
+    return rows;
+}
+
+static inline __attribute__((always_inline)) const char *square_row(const square_rows *rows,
+                                                                    size_t i) {
+    return rows->fourth[i / 4] + i % 4 * rows->row_bytes;
+}
+
+/* The rows of the square at byte `at`. What the next LANES rows will need is asked for in the order
+ * of memory, a square's bytes for each square: a processor follows one stream by itself, and does
+ * not hold back other reads for it; LANES streams are too many. */
+static inline __attribute__((always_inline)) square_rows next_square(const weight_rows *w,
+                                                                     size_t at) {
+    if (w->first + 2 * LANES <= w->end) {
+        const char *next = w->data + LANES * (w->row_bytes + at);
 #pragma GCC unroll 16
-    for (size_t i = 0; i < LANES; i++) {
-        _mm_prefetch(w->rows[i] + ahead, _MM_HINT_T1);
+        for (size_t byte = 0; byte < LANES * 4 * LANES; byte += 64) {
+            _mm_prefetch(next + byte, _MM_HINT_T1);
+        }
     }
+    return square_rows_of(w->data + at, w->row_bytes);
 }
 
 /* Rows are computed one, two, four or eight at once; those behind the last one are the last one
@@ -92,13 +112,12 @@ static inline bool is_streamed(const clef_matmul *product) {
 
 /* Sums of all blocks, with the bias, to where they belong. */
 static inline void store_outputs(const clef_matmul *product, const weight_rows *w, const vec *y) {
-    vec_mask mask = vec_first(w->end - w->first);
     for (size_t row = 0; row < product->x.rows; row++) {
         vec sum = y[row];
         if (product->bias != NULL) {
-            sum = vec_add(sum, vec_load_mask(mask, product->bias + w->first));
+            sum = vec_add(sum, vec_load(product->bias + w->first));
         }
-        vec_store_mask(mask, product->y.data + row * product->y.stride + w->first, sum);
+        vec_store(product->y.data + row * product->y.stride + w->first, sum);
     }
 }
 

@@ -148,10 +148,10 @@ static inline __attribute__((always_inline)) void stream_pairs(const weight_rows
                                                                size_t to, vec *sum,
                                                                const size_t rows) {
     vec square[LANES];
-    fetch_square(w, 2 * k);
+    square_rows from = next_square(w, 2 * k);
 #pragma GCC unroll 16
     for (size_t i = 0; i < LANES; i++) {
-        square[i] = vec_load_pairs(w->rows[i], k, to - k);
+        square[i] = vec_load_pairs(square_row(&from, i), 0, to - k);
     }
     vec_transpose(square);
 #pragma GCC unroll 16
@@ -170,9 +170,9 @@ static inline __attribute__((always_inline)) void
 stream_widened(const weight_rows *w, clef_dtype dtype, bool is_rounded, const float *const *x,
                size_t k, size_t to, vec *sum, const size_t rows) {
     vec square[LANES];
-    fetch_square(w, w->row_bytes * k / w->columns);
+    square_rows from = next_square(w, k * (dtype == CLEF_DTYPE_F32 ? 4 : 2));
     for (size_t i = 0; i < LANES; i++) {
-        square[i] = vec_load_weights(dtype, w->rows[i], k, to - k);
+        square[i] = vec_load_weights(dtype, square_row(&from, i), 0, to - k);
     }
     vec_transpose(square);
     for (size_t i = 0; i < LANES && k + i < to; i++) {
@@ -226,12 +226,14 @@ static inline __attribute__((always_inline)) void stream_outputs(const clef_matm
     store_outputs(product, w, y);
 }
 
-static void stream(const clef_matmul *product, const fp32_inputs *inputs, size_t begin,
-                   size_t end) {
-    for (size_t first = begin; first < end; first += LANES) {
-        weight_rows w = weight_rows_of(product, first, end);
+/* Returns the first output that is left. */
+static size_t stream(const clef_matmul *product, const fp32_inputs *inputs, size_t begin,
+                     size_t end) {
+    for (; begin + LANES <= end; begin += LANES) {
+        weight_rows w = weight_rows_of(product, begin, end);
         STREAM_OF_ROWS(product->x.rows, stream_outputs, product, &w, inputs)
     }
+    return begin;
 }
 
 /* ---- fp32 inputs ---- */
@@ -246,8 +248,7 @@ static void multiply_fp32_panel(panel_step *step, void *scratch) {
 static void multiply(const clef_matmul *product, size_t begin, size_t end, void *scratch) {
     if (is_streamed(product)) {
         fp32_inputs inputs = {.x = product->x.data, .stride = product->x.stride};
-        stream(product, &inputs, begin, end);
-        return;
+        begin = stream(product, &inputs, begin, end);
     }
     walk_panels(&(panel_walk){.depth = CLEF_MATMUL_BLOCK, .multiply = multiply_fp32_panel}, product,
                 begin, end, scratch);
@@ -299,8 +300,7 @@ static void multiply_rounded(const clef_matmul *product, size_t begin, size_t en
         fp32_inputs inputs = {.x = ((fp32_scratch *)scratch)->inputs,
                               .stride = columns + CLEF_MATMUL_PADDING,
                               .is_rounded = true};
-        stream(product, &inputs, begin, end);
-        return;
+        begin = stream(product, &inputs, begin, end);
     }
     walk_panels(&(panel_walk){.depth = CLEF_MATMUL_BLOCK,
                               .pack = widen_inputs,

@@ -62,6 +62,15 @@ typedef struct clef_frame_part {
     size_t key, key_count; /* rows of keys and values */
 } clef_frame_part;
 
+/* out = x · weightᵀ (+ bias[rows of weight], when not NULL), in the weight's arithmetic. */
+typedef struct clef_linear_part {
+    clef_weight weight;
+    const float *bias;
+    clef_matrix out;
+} clef_linear_part;
+
+#define CLEF_LINEAR_PARTS 4 /* that are computed in one go; more are no error */
+
 typedef struct clef_backend clef_backend;
 
 typedef struct clef_operations {
@@ -72,9 +81,8 @@ typedef struct clef_operations {
      * before the first of them. CLEF_OUT_OF_MEMORY. */
     clef_status (*reserve)(clef_backend *, size_t rows, size_t columns, clef_error *error);
 
-    /* out = x · weightᵀ (+ bias[rows of weight], when not NULL), in the weight's arithmetic. */
-    void (*linear)(clef_backend *, clef_matrix x, clef_weight weight, const float *bias,
-                   clef_matrix out);
+    /* Each part's product with the same x; in one go, so that threads wait for each other once. */
+    void (*linear)(clef_backend *, clef_matrix x, const clef_linear_part *parts, size_t count);
 
     /* x += y. */
     void (*add)(clef_backend *, clef_matrix x, clef_matrix y);
@@ -208,6 +216,12 @@ struct clef_backend {
  * are; CLEF_OUT_OF_MEMORY. */
 clef_status clef_cpu_backend_create(unsigned thread_count, const char *level, clef_backend **out,
                                     clef_error *error);
+
+/* One product. */
+static inline void clef_linear(clef_backend *backend, clef_matrix x, clef_weight weight,
+                               const float *bias, clef_matrix out) {
+    backend->operations->linear(backend, x, &(clef_linear_part){weight, bias, out}, 1);
+}
 
 static inline void clef_backend_destroy(clef_backend *backend) {
     if (backend != NULL) {

@@ -29,9 +29,9 @@ static void embed(clef_backend *backend, clef_weight table, const uint32_t *ids,
     FORWARD(embed, table, ids, out);
 }
 
-static void linear(clef_backend *backend, clef_matrix x, clef_weight weight, const float *bias,
-                   clef_matrix out) {
-    FORWARD(linear, x, weight, bias, out);
+static void linear(clef_backend *backend, clef_matrix x, const clef_linear_part *parts,
+                   size_t count) {
+    FORWARD(linear, x, parts, count);
 }
 
 static void add(clef_backend *backend, clef_matrix x, clef_matrix y) {

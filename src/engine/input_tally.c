@@ -92,7 +92,7 @@ void clef_input_tally_add(clef_input_tally *tally, clef_backend *backend, clef_m
                 .data = inputs, .dtype = CLEF_DTYPE_F32, .rows = end, .columns = x.rows};
             clef_matrix products = {scratch->band, count, end, end};
             clef_matrix into = clef_matrix_columns(clef_matrix_rows(block, begin, count), 0, end);
-            backend->operations->linear(backend, left, right, NULL, products);
+            clef_linear(backend, left, right, NULL, products);
             backend->operations->add(backend, into, products);
         }
     }

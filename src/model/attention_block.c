@@ -23,9 +23,9 @@ void clef_attention_block_run(const clef_pass *pass, size_t layer, clef_matrix x
     clef_matrix mixed = clef_workspace_take(workspace, rows, heads * size);
 
     /* Per head: `size` query values, then `size` gate values. */
-    op->linear(pass->backend, x, weights->query, NULL, both);
-    op->linear(pass->backend, x, weights->key, NULL, key);
-    op->linear(pass->backend, x, weights->value, NULL, value);
+    clef_linear_part inputs[] = {
+        {weights->query, NULL, both}, {weights->key, NULL, key}, {weights->value, NULL, value}};
+    op->linear(pass->backend, x, inputs, 3);
     clef_trace_matrix(pass->trace, "layers", (int)layer, "self_attn.q_proj", both);
     clef_heads raw_query = {both.data, rows, both.stride, heads, 2 * size, size};
     clef_heads gate = {both.data + size, rows, both.stride, heads, 2 * size, size};
@@ -47,5 +47,5 @@ void clef_attention_block_run(const clef_pass *pass, size_t layer, clef_matrix x
                   state->value_offset, clef_matrix_heads(mixed, heads));
     op->sigmoid_gate(pass->backend, clef_matrix_heads(mixed, heads), gate);
     clef_trace_matrix(pass->trace, "layers", (int)layer, "self_attn.gated_output", mixed);
-    op->linear(pass->backend, mixed, weights->out, NULL, out);
+    clef_linear(pass->backend, mixed, weights->out, NULL, out);
 }

@@ -37,10 +37,11 @@ void clef_delta_block_run(const clef_pass *pass, size_t layer, clef_matrix x, cl
     clef_matrix b = clef_workspace_take(workspace, rows, shape.value_heads);
     clef_matrix a = clef_workspace_take(workspace, rows, shape.value_heads);
 
-    op->linear(pass->backend, x, weights->qkv, NULL, raw);
-    op->linear(pass->backend, x, weights->z, NULL, z);
-    op->linear(pass->backend, x, weights->b, NULL, b);
-    op->linear(pass->backend, x, weights->a, NULL, a);
+    clef_linear_part inputs[] = {{weights->qkv, NULL, raw},
+                                 {weights->z, NULL, z},
+                                 {weights->b, NULL, b},
+                                 {weights->a, NULL, a}};
+    op->linear(pass->backend, x, inputs, 4);
     clef_trace_matrix(pass->trace, "layers", (int)layer, "linear_attn.in_proj_qkv", raw);
     clef_trace_matrix(pass->trace, "layers", (int)layer, "linear_attn.z", z);
 
@@ -73,5 +74,5 @@ void clef_delta_block_run(const clef_pass *pass, size_t layer, clef_matrix x, cl
     op->gated_norm(pass->backend, clef_matrix_heads(mixed, shape.value_heads), weights->norm,
                    config->rms_epsilon, clef_matrix_heads(z, shape.value_heads));
     clef_trace_matrix(pass->trace, "layers", (int)layer, "linear_attn.gated_norm", mixed);
-    op->linear(pass->backend, mixed, weights->out, NULL, out);
+    clef_linear(pass->backend, mixed, weights->out, NULL, out);
 }

@@ -10,9 +10,9 @@ void clef_feed_forward_run(const clef_pass *pass, size_t layer, clef_matrix x, c
     clef_workspace_begin_block(pass->workspace);
     clef_matrix gate = clef_workspace_take(pass->workspace, rows, columns);
     clef_matrix up = clef_workspace_take(pass->workspace, rows, columns);
-    op->linear(pass->backend, x, weights->gate, NULL, gate);
-    op->linear(pass->backend, x, weights->up, NULL, up);
+    clef_linear_part inputs[] = {{weights->gate, NULL, gate}, {weights->up, NULL, up}};
+    op->linear(pass->backend, x, inputs, 2);
     op->swiglu(pass->backend, gate, up);
     clef_trace_matrix(pass->trace, "layers", (int)layer, "mlp.swiglu", gate);
-    op->linear(pass->backend, gate, weights->down, NULL, out);
+    clef_linear(pass->backend, gate, weights->down, NULL, out);
 }

@@ -36,9 +36,8 @@ void clef_head_prepare(clef_head_run *run, size_t rows) {
 static void project(clef_head_run *run, const clef_affine *in, size_t third, size_t thirds,
                     clef_matrix x, clef_matrix out) {
     size_t width = run->network->head_config.width;
-    run->backend->operations->linear(run->backend, x,
-                                     clef_weight_rows(in->weight, third * width, thirds * width),
-                                     in->bias + third * width, out);
+    clef_linear(run->backend, x, clef_weight_rows(in->weight, third * width, thirds * width),
+                in->bias + third * width, out);
 }
 
 static clef_attention_state begin_attention(clef_head_run *run, size_t rows) {
@@ -72,8 +71,7 @@ static void end_attention(clef_head_run *run, const clef_affine *out_weights,
     size_t heads = run->network->head_config.head_count;
     clef_matrix total = clef_matrix_rows(run->total, 0, out.rows);
     run->backend->operations->attend_end(run->backend, state, clef_matrix_heads(total, heads));
-    run->backend->operations->linear(run->backend, total, out_weights->weight, out_weights->bias,
-                                     out);
+    clef_linear(run->backend, total, out_weights->weight, out_weights->bias, out);
 }
 
 void clef_head_attend_memory(clef_head_run *run, const clef_head_attention_weights *weights,
@@ -117,7 +115,7 @@ void clef_head_feed_forward(clef_head_run *run, const clef_affine *expand,
     const clef_operations *op = run->backend->operations;
     clef_matrix expanded =
         clef_matrix_columns(clef_matrix_rows(run->expanded, 0, x.rows), 0, expand->weight.rows);
-    op->linear(run->backend, x, expand->weight, expand->bias, expanded);
+    clef_linear(run->backend, x, expand->weight, expand->bias, expanded);
     op->gelu(run->backend, expanded);
-    op->linear(run->backend, expanded, contract->weight, contract->bias, out);
+    clef_linear(run->backend, expanded, contract->weight, contract->bias, out);
 }

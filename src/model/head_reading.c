@@ -82,7 +82,7 @@ void clef_head_observe(const clef_pass *pass, clef_head_reading *const *readings
     /* n_t = LN(x_t), M = n · memory_projectionᵀ. */
     op->layer_norm(pass->backend, hidden, weights->hidden_norm.weight, weights->hidden_norm.bias,
                    epsilon, normed);
-    op->linear(pass->backend, normed, weights->memory, NULL, memory);
+    clef_linear(pass->backend, normed, weights->memory, NULL, memory);
     clef_trace_matrix(pass->trace, "head", -1, "hidden_norm", normed);
     clef_trace_matrix(pass->trace, "head", -1, "memory", memory);
     op->store_rows(pass->backend, pass->step.slices, memory, network->layout.memory_offset);

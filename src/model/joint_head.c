@@ -59,10 +59,10 @@ static void build_options(decision *d, clef_matrix contexts) {
     if (run->status != CLEF_OK) {
         return;
     }
-    op->linear(run->backend, contexts, weights->option_context, NULL, d->options);
-    op->linear(run->backend, d->lexical, weights->option_lexical, NULL, part);
+    clef_linear(run->backend, contexts, weights->option_context, NULL, d->options);
+    clef_linear(run->backend, d->lexical, weights->option_lexical, NULL, part);
     op->add(run->backend, d->options, part);
-    op->linear(run->backend, d->question_vectors, weights->option_question, NULL, asked);
+    clef_linear(run->backend, d->question_vectors, weights->option_question, NULL, asked);
     for (size_t i = 0, first = 0; i < d->task->question_count; i++) {
         size_t count = d->task->option_counts[i];
         /* Stride 0: the question's one row is added to each of its options. */
@@ -102,7 +102,7 @@ static void build_fields(decision *d) {
     if (run->status != CLEF_OK) {
         return;
     }
-    op->linear(run->backend, d->question_vectors, w->question, NULL, d->fields);
+    clef_linear(run->backend, d->question_vectors, w->question, NULL, d->fields);
     clef_trace_matrix(run->trace, "head", -1, "base_fields", d->fields);
     for (size_t i = 0, first = 0; i < questions; i++) {
         size_t count = d->task->option_counts[i];
@@ -114,7 +114,7 @@ static void build_fields(decision *d) {
     op->layer_norm(run->backend, summaries, w->option_summary_norm.weight,
                    w->option_summary_norm.bias, NORM_EPSILON, summaries);
     clef_trace_matrix(run->trace, "head", -1, "option_summaries_normed", summaries);
-    op->linear(run->backend, d->last, w->global, NULL, global);
+    clef_linear(run->backend, d->last, w->global, NULL, global);
     op->add(run->backend, d->fields, summaries);
     op->add(run->backend, d->fields, (clef_matrix){global.data, questions, width, 0});
     for (size_t i = 0; i < questions; i++) {

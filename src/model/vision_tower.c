@@ -112,7 +112,7 @@ static void embed_patches(const clef_vision_pass *pass, const frame_group *group
         size_t rows = smaller(group->rows - first, pass->workspace->row_limit);
         clef_matrix hidden = clef_matrix_rows(pass->workspace->hidden, first, rows);
         clef_matrix patches = take_patches(pass, group, first, rows);
-        op->linear(pass->backend, patches, weights->patch.weight, weights->patch.bias, hidden);
+        clef_linear(pass->backend, patches, weights->patch.weight, weights->patch.bias, hidden);
         clef_trace_matrix(pass->trace, "", -1, "patch_embed", hidden);
         find_taps(pass, group, first, rows);
         op->add_blend(pass->backend, weights->positions, pass->workspace->ids,
@@ -161,7 +161,7 @@ static void fill_keys(const clef_vision_pass *pass, const frame_group *group,
         clef_matrix wide = widen_rows(pass, rows, 2 * columns);
         op->layer_norm(pass->backend, hidden, weights->norm1.weight, weights->norm1.bias,
                        NORM_EPSILON, normed);
-        op->linear(pass->backend, normed, both.weight, both.bias, wide);
+        clef_linear(pass->backend, normed, both.weight, both.bias, wide);
         op->rotate(pass->backend, clef_matrix_heads(clef_matrix_columns(wide, 0, columns), heads),
                    clef_matrix_rows(workspace->cosine, first, rows),
                    clef_matrix_rows(workspace->sine, first, rows),
@@ -201,7 +201,7 @@ static void attend_rows(const clef_vision_pass *pass, const frame_group *group, 
 
     op->layer_norm(pass->backend, hidden, weights->norm1.weight, weights->norm1.bias, NORM_EPSILON,
                    normed);
-    op->linear(pass->backend, normed, only_query.weight, only_query.bias, query);
+    clef_linear(pass->backend, normed, only_query.weight, only_query.bias, query);
     clef_heads query_heads = clef_matrix_heads(query, heads);
     op->rotate(pass->backend, query_heads, clef_matrix_rows(workspace->cosine, first, rows),
                clef_matrix_rows(workspace->sine, first, rows), query_heads);
@@ -209,7 +209,7 @@ static void attend_rows(const clef_vision_pass *pass, const frame_group *group, 
                       frame_heads(pass, workspace->keys, 0, group->rows),
                       frame_heads(pass, workspace->values, 0, group->rows),
                       clef_matrix_heads(mixed, heads));
-    op->linear(pass->backend, mixed, weights->out.weight, weights->out.bias, normed);
+    clef_linear(pass->backend, mixed, weights->out.weight, weights->out.bias, normed);
     clef_trace_matrix(pass->trace, "blocks", (int)block, "attn", normed);
     op->add(pass->backend, hidden, normed);
 }
@@ -224,9 +224,9 @@ static void expand_rows(const clef_vision_pass *pass, size_t block, size_t first
 
     op->layer_norm(pass->backend, hidden, weights->norm2.weight, weights->norm2.bias, NORM_EPSILON,
                    normed);
-    op->linear(pass->backend, normed, weights->expand.weight, weights->expand.bias, wide);
+    clef_linear(pass->backend, normed, weights->expand.weight, weights->expand.bias, wide);
     op->gelu_tanh(pass->backend, wide);
-    op->linear(pass->backend, wide, weights->contract.weight, weights->contract.bias, normed);
+    clef_linear(pass->backend, wide, weights->contract.weight, weights->contract.bias, normed);
     op->add(pass->backend, hidden, normed);
     clef_trace_matrix(pass->trace, "blocks", (int)block, "", hidden);
 }
@@ -261,11 +261,11 @@ static void merge_patches(const clef_vision_pass *pass, const frame_group *group
         op->layer_norm(pass->backend, hidden, weights->merger_norm.weight,
                        weights->merger_norm.bias, NORM_EPSILON, normed);
         clef_trace_matrix(pass->trace, "", -1, "merger.norm", normed);
-        op->linear(pass->backend, cells, weights->merger_expand.weight, weights->merger_expand.bias,
-                   wide);
+        clef_linear(pass->backend, cells, weights->merger_expand.weight,
+                    weights->merger_expand.bias, wide);
         op->gelu(pass->backend, wide);
-        op->linear(pass->backend, wide, weights->merger_contract.weight,
-                   weights->merger_contract.bias, features);
+        clef_linear(pass->backend, wide, weights->merger_contract.weight,
+                    weights->merger_contract.bias, features);
         clef_trace_matrix(pass->trace, "", -1, "merger", features);
     }
 }

@@ -65,8 +65,7 @@ void clef_cpu_gated_norm(clef_backend *, clef_heads x, const float *weight, floa
 
 /* The matrix product (cpu_linear.c). */
 clef_status clef_cpu_reserve(clef_backend *, size_t rows, size_t columns, clef_error *error);
-void clef_cpu_linear(clef_backend *, clef_matrix x, clef_weight weight, const float *bias,
-                     clef_matrix out);
+void clef_cpu_linear(clef_backend *, clef_matrix x, const clef_linear_part *parts, size_t count);
 
 /* Operations along sequences (cpu_sequences.c). */
 void clef_cpu_store_rows(clef_backend *, clef_slices slices, clef_matrix x, size_t offset);

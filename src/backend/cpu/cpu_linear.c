@@ -1,4 +1,4 @@
-/* The matrix product over threads: inputs are rounded once where the arithmetic asks for it, then
+/* Matrix products over threads: inputs are rounded once for all products of one rounding, then
  * columns are shared out in whole panels; k and rows never. */
 #include "backend/cpu/cpu_backend.h"
 
@@ -10,12 +10,21 @@
 typedef void matmul_function(const clef_matmul *product, size_t begin, size_t end, void *scratch);
 typedef void round_function(clef_matrix x, size_t row, const clef_rounded_rows *rounded);
 
+/* One part: its kernel, and its tasks, each of whole panels. */
+typedef struct linear_part {
+    clef_matmul product;
+    matmul_function *multiply;
+    size_t panels, task_count;
+} linear_part;
+
 typedef struct linear_work {
     const clef_cpu_backend *cpu;
-    clef_matmul product;
-    size_t columns_per_task;
-    matmul_function *multiply;
-    round_function *round;
+    linear_part parts[CLEF_LINEAR_PARTS];
+    size_t part_count;
+    size_t panels_per_task;
+    round_function *round; /* or NULL: no part rounds its inputs */
+    clef_matrix x;
+    clef_rounded_rows rounded; /* of x, for all parts that round */
 } linear_work;
 
 /* Elements from one rounded row to the next: whole vectors, and one more, so that rows of a power
@@ -45,59 +54,106 @@ clef_status clef_cpu_reserve(clef_backend *backend, size_t rows, size_t columns,
 
 static void multiply_columns(void *context, size_t task, unsigned worker) {
     const linear_work *work = context;
-    size_t begin = task * work->columns_per_task;
-    size_t end = begin + work->columns_per_task;
-    size_t columns = work->product.weight.rows;
-    work->multiply(&work->product, begin, end < columns ? end : columns,
+    const linear_part *part = work->parts;
+    while (task >= part->task_count) {
+        task -= part->task_count;
+        part++;
+    }
+    size_t columns_per_task = work->panels_per_task * CLEF_MATMUL_PANEL;
+    size_t begin = task * columns_per_task;
+    size_t end = begin + columns_per_task;
+    size_t columns = part->product.weight.rows;
+    part->multiply(&part->product, begin, end < columns ? end : columns,
                    clef_cpu_scratch(work->cpu, worker));
 }
 
 static void round_row(void *context, size_t row, unsigned worker) {
     const linear_work *work = context;
     (void)worker;
-    work->round(work->product.x, row, &work->product.rounded);
+    work->round(work->x, row, &work->rounded);
 }
 
-/* Chooses kernels for the weight's arithmetic, and rounds the inputs where it asks for it. */
-static void prepare(clef_backend *backend, linear_work *work) {
-    clef_cpu_backend *cpu = (clef_cpu_backend *)backend;
-    const clef_matmul *product = &work->product;
-    size_t columns = product->x.columns;
-    switch (product->weight.arithmetic) {
-    case CLEF_ARITHMETIC_F32:
-        work->multiply = cpu->kernels.matmul;
-        return;
+/* How inputs are rounded for a weight: the same for another weight of this arithmetic and group. */
+static void prepare_rounding(linear_work *work, clef_weight weight) {
+    const clef_cpu_backend *cpu = work->cpu;
+    work->round = weight.arithmetic == CLEF_ARITHMETIC_BF16 ? cpu->kernels.round_row_bf16
+                                                            : cpu->kernels.round_row_int8;
+    work->rounded = (clef_rounded_rows){
+        .values = cpu->rounded_values,
+        .stride = rounded_stride(work->x.columns),
+        .scales = cpu->rounded_scales,
+        .group = weight.group,
+        .groups = clef_weight_groups(weight),
+    };
+}
+
+static matmul_function *kernel_of(const clef_cpu_backend *cpu, clef_arithmetic arithmetic) {
+    switch (arithmetic) {
     case CLEF_ARITHMETIC_BF16:
-        work->multiply = cpu->kernels.matmul_bf16;
-        work->round = cpu->kernels.round_row_bf16;
-        break;
+        return cpu->kernels.matmul_bf16;
     case CLEF_ARITHMETIC_INT8:
-        work->multiply = cpu->kernels.matmul_int8;
-        work->round = cpu->kernels.round_row_int8;
+        return cpu->kernels.matmul_int8;
+    case CLEF_ARITHMETIC_F32:
         break;
     }
-    work->product.rounded = (clef_rounded_rows){
-        .values = cpu->rounded_values,
-        .stride = rounded_stride(columns),
-        .scales = cpu->rounded_scales,
-        .group = product->weight.group,
-        .groups = clef_weight_groups(product->weight),
-    };
-    clef_cpu_for(backend, product->x.rows, columns, round_row, work);
+    return cpu->kernels.matmul;
 }
 
-void clef_cpu_linear(clef_backend *backend, clef_matrix x, clef_weight weight, const float *bias,
-                     clef_matrix out) {
-    size_t panels = (weight.rows + CLEF_MATMUL_PANEL - 1) / CLEF_MATMUL_PANEL;
-    /* A few tasks a thread: enough to even out, few enough that each keeps its inputs in cache. */
-    size_t tasks = (size_t)backend->thread_count * 4;
-    size_t panels_per_task = panels <= tasks ? 1 : (panels + tasks - 1) / tasks;
-    linear_work work = {.cpu = (const clef_cpu_backend *)backend,
-                        .product = {x, weight, bias, out, {0}},
-                        .columns_per_task = panels_per_task * CLEF_MATMUL_PANEL};
-    prepare(backend, &work);
-    size_t task_count = (panels + panels_per_task - 1) / panels_per_task;
-    /* A vector instruction does several multiply-adds: count eight as one operation. */
-    size_t cost = x.rows * work.columns_per_task * x.columns / 8;
-    clef_cpu_for(backend, task_count, cost, multiply_columns, &work);
+/* Takes parts from the first one on, while one rounding of x serves them; returns their number. */
+static size_t take_parts(linear_work *work, const clef_linear_part *parts, size_t count) {
+    const clef_weight *rounding = NULL;
+    size_t taken = 0;
+    for (; taken < count && taken < CLEF_LINEAR_PARTS; taken++) {
+        clef_weight weight = parts[taken].weight;
+        bool rounds = weight.arithmetic != CLEF_ARITHMETIC_F32;
+        if (rounds && rounding == NULL) {
+            rounding = &parts[taken].weight;
+            prepare_rounding(work, weight);
+        } else if (rounds &&
+                   (weight.arithmetic != rounding->arithmetic || weight.group != rounding->group)) {
+            break;
+        }
+        work->parts[taken] =
+            (linear_part){.product = {work->x, weight, parts[taken].bias, parts[taken].out, {0}},
+                          .multiply = kernel_of(work->cpu, weight.arithmetic),
+                          .panels = (weight.rows + CLEF_MATMUL_PANEL - 1) / CLEF_MATMUL_PANEL};
+        if (rounds) {
+            work->parts[taken].product.rounded = work->rounded;
+        }
+    }
+    work->part_count = taken;
+    return taken;
+}
+
+/* Cuts all parts into tasks: a few a thread, enough to even out, few enough that each keeps its
+ * inputs in cache. Returns their number. */
+static size_t cut_tasks(linear_work *work, unsigned thread_count) {
+    size_t panels = 0, tasks = (size_t)thread_count * 4, total = 0;
+    for (size_t i = 0; i < work->part_count; i++) {
+        panels += work->parts[i].panels;
+    }
+    work->panels_per_task = panels <= tasks ? 1 : (panels + tasks - 1) / tasks;
+    for (size_t i = 0; i < work->part_count; i++) {
+        linear_part *part = &work->parts[i];
+        part->task_count = (part->panels + work->panels_per_task - 1) / work->panels_per_task;
+        total += part->task_count;
+    }
+    return total;
+}
+
+void clef_cpu_linear(clef_backend *backend, clef_matrix x, const clef_linear_part *parts,
+                     size_t count) {
+    while (count > 0) {
+        linear_work work = {.cpu = (const clef_cpu_backend *)backend, .x = x};
+        size_t taken = take_parts(&work, parts, count);
+        if (work.round != NULL) {
+            clef_cpu_for(backend, x.rows, x.columns, round_row, &work);
+        }
+        size_t task_count = cut_tasks(&work, backend->thread_count);
+        /* A vector instruction does several multiply-adds: count eight as one operation. */
+        size_t cost = x.rows * work.panels_per_task * CLEF_MATMUL_PANEL * x.columns / 8;
+        clef_cpu_for(backend, task_count, cost, multiply_columns, &work);
+        parts += taken;
+        count -= taken;
+    }
 }

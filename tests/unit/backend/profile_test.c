@@ -52,10 +52,9 @@ static void a_product(void **state) {
     clef_weight weight = {.data = w, .dtype = CLEF_DTYPE_F32, .rows = ROWS, .columns = COLUMNS};
     clef_backend *plain = backends->plain;
     clef_backend *profiling = backends->profiling;
-    plain->operations->linear(plain, in, weight, NULL, (clef_matrix){expected, ROWS, ROWS, ROWS});
+    clef_linear(plain, in, weight, NULL, (clef_matrix){expected, ROWS, ROWS, ROWS});
     assert_int_equal(backends->profile.nanoseconds[CLEF_PROFILE_linear], 0);
-    profiling->operations->linear(profiling, in, weight, NULL,
-                                  (clef_matrix){found, ROWS, ROWS, ROWS});
+    clef_linear(profiling, in, weight, NULL, (clef_matrix){found, ROWS, ROWS, ROWS});
     assert_memory_equal(found, expected, sizeof found);
     assert_only(&backends->profile, CLEF_PROFILE_linear);
 }

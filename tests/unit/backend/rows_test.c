@@ -147,7 +147,7 @@ static double want_embed(const operands *o, size_t row, size_t column) {
 static void run_linear(clef_backend *backend, operands *o) {
     clef_weight weight = {
         .data = o->matrix, .dtype = CLEF_DTYPE_F32, .rows = COLUMNS, .columns = COLUMNS};
-    backend->operations->linear(backend, view(o->x), weight, o->bias, view(o->out));
+    clef_linear(backend, view(o->x), weight, o->bias, view(o->out));
 }
 
 static double want_linear(const operands *o, size_t row, size_t column) {

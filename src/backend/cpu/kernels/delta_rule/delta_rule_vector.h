@@ -178,8 +178,6 @@ static void update_state(const chunk *c) {
                 mask, column + i,
                 vec_mul(vec_load_mask(mask, column + i), vec_load_mask(mask, c->to_end + i)));
         }
-        float *state = head->state + k * head->value_size;
-        scale_row(state, c->from_start[head->rows - 1], head->value_size, state);
     }
     vec_multiply(&(vec_product){.a = c->key_column,
                                 .a_row = CHUNK,
@@ -191,7 +189,8 @@ static void update_state(const chunk *c) {
                                 .rows = head->key_size,
                                 .depth = head->rows,
                                 .columns = head->value_size,
-                                .adds = true});
+                                .adds = true,
+                                .factor = &c->from_start[head->rows - 1]});
 }
 
 static void run_chunk(const clef_delta_head *head, float *scratch) {

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 
 /* c[m, n] = start + sign·Σ_k a[m, k]·b[k, n]; a[m, k] at a + m·a_row + k·a_column; b and c dense
- * along n. start is c itself or 0. */
+ * along n. start is c itself, a factor times c, or 0. */
 typedef struct vec_product {
     const float *a;
     size_t a_row, a_column;
@@ -16,8 +16,9 @@ typedef struct vec_product {
     float *c;
     size_t c_row;
     size_t rows, depth, columns;
-    bool adds;      /* start from c */
-    bool subtracts; /* sign -1 */
+    bool adds;           /* start from c */
+    const float *factor; /* of c, or NULL: 1 */
+    bool subtracts;      /* sign -1 */
 } vec_product;
 
 /* Two vectors of a row, of which `columns` numbers exist; WHOLE: all. Masked stores take some
@@ -42,10 +43,11 @@ vec_product_tile(const vec_product *p, size_t m, size_t n, const vec_columns col
                  const bool subtracts, const size_t rows) {
     vec low[TILE_ROWS], high[TILE_ROWS];
     float *c = p->c + m * p->c_row + n;
+    vec start = vec_set(!p->adds ? 0 : p->factor == NULL ? 1 : *p->factor);
 #pragma GCC unroll 12
     for (size_t r = 0; r < rows; r++) {
-        low[r] = p->adds ? vec_load_low(&columns, c + r * p->c_row) : vec_zero();
-        high[r] = p->adds ? vec_load_high(&columns, c + r * p->c_row) : vec_zero();
+        low[r] = p->adds ? vec_mul(start, vec_load_low(&columns, c + r * p->c_row)) : start;
+        high[r] = p->adds ? vec_mul(start, vec_load_high(&columns, c + r * p->c_row)) : start;
     }
     const float *a = p->a + m * p->a_row;
     const float *b = p->b + n;
@@ -111,8 +113,42 @@ static __attribute__((noinline)) void vec_edge_rows(const vec_product *p, size_t
     }
 }
 
+/* One row and WIDE_VECTORS vectors: b is read as it lies, and the sums do not wait for each other.
+ */
+#define WIDE_VECTORS 8
+static __attribute__((noinline)) void vec_wide_row(const vec_product *p, size_t m, size_t n) {
+    vec sum[WIDE_VECTORS];
+    float *c = p->c + m * p->c_row + n;
+    const float *a = p->a + m * p->a_row;
+    const float *b = p->b + n;
+    vec start = vec_set(!p->adds ? 0 : p->factor == NULL ? 1 : *p->factor);
+#pragma GCC unroll 8
+    for (size_t i = 0; i < WIDE_VECTORS; i++) {
+        sum[i] = p->adds ? vec_mul(start, vec_load(c + i * LANES)) : start;
+    }
+    for (size_t k = p->depth; k > 0; k--) {
+        vec factor = vec_set(p->subtracts ? -*a : *a);
+#pragma GCC unroll 8
+        for (size_t i = 0; i < WIDE_VECTORS; i++) {
+            sum[i] = vec_fma(factor, vec_load(b + i * LANES), sum[i]);
+        }
+        a += p->a_column;
+        b += p->b_row;
+    }
+#pragma GCC unroll 8
+    for (size_t i = 0; i < WIDE_VECTORS; i++) {
+        vec_store(c + i * LANES, sum[i]);
+    }
+}
+
 static void vec_multiply(const vec_product *p) {
-    for (size_t n = 0; n < p->columns; n += 2 * LANES) {
+    size_t wide = p->rows < 4 || p->depth == 1 ? p->columns / (WIDE_VECTORS * LANES) : 0;
+    for (size_t m = 0; m < p->rows && wide > 0; m++) {
+        for (size_t i = 0; i < wide; i++) {
+            vec_wide_row(p, m, i * WIDE_VECTORS * LANES);
+        }
+    }
+    for (size_t n = wide * WIDE_VECTORS * LANES; n < p->columns; n += 2 * LANES) {
         bool is_whole = p->columns - n >= 2 * LANES;
         size_t m = 0;
         for (; is_whole && m + TILE_ROWS <= p->rows; m += TILE_ROWS) {

@@ -221,11 +221,11 @@ void clef_round_row_int8_avx2(clef_matrix x, size_t row, const clef_rounded_rows
         vec factor = vec_set(largest > 0 ? 127.0f / largest : 0);
         for (size_t k = begin; k < end; k += LANES) {
             vec value = vec_mul(vec_load_mask(vec_first(end - k), from + k), factor);
-            int32_t whole[LANES];
-            _mm256_storeu_si256((__m256i *)(void *)whole, _mm256_cvtps_epi32(value));
-            for (size_t i = 0; i < smaller(LANES, end - k); i++) {
-                values[k + i] = (uint8_t)(ZERO + whole[i]);
-            }
+            __m256i whole = _mm256_cvtps_epi32(value);
+            __m128i narrow =
+                _mm_packs_epi32(_mm256_castsi256_si128(whole), _mm256_extracti128_si256(whole, 1));
+            narrow = _mm_add_epi8(_mm_packs_epi16(narrow, narrow), _mm_set1_epi8((char)ZERO));
+            memcpy(values + k, &narrow, smaller(LANES, end - k));
         }
     }
 }

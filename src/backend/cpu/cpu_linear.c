@@ -21,11 +21,14 @@ typedef struct linear_work {
     const clef_cpu_backend *cpu;
     linear_part parts[CLEF_LINEAR_PARTS];
     size_t part_count;
-    size_t panels_per_task;
     round_function *round; /* or NULL: no part rounds its inputs */
     clef_matrix x;
     clef_rounded_rows rounded; /* of x, for all parts that round */
 } linear_work;
+
+static size_t smaller(size_t a, size_t b) {
+    return a < b ? a : b;
+}
 
 /* Elements from one rounded row to the next: whole vectors, and one more, so that rows of a power
  * of two do not share one set of the first-level cache. */
@@ -52,6 +55,13 @@ clef_status clef_cpu_reserve(clef_backend *backend, size_t rows, size_t columns,
     return CLEF_OK;
 }
 
+/* Tasks of a part differ by one panel at most, larger ones first: with a small one in the middle or
+ * at the end, one thread would wait for the other. */
+static size_t first_panel(const linear_part *part, size_t task) {
+    size_t larger = part->panels % part->task_count;
+    return task * (part->panels / part->task_count) + smaller(task, larger);
+}
+
 static void multiply_columns(void *context, size_t task, unsigned worker) {
     const linear_work *work = context;
     const linear_part *part = work->parts;
@@ -59,11 +69,10 @@ static void multiply_columns(void *context, size_t task, unsigned worker) {
         task -= part->task_count;
         part++;
     }
-    size_t columns_per_task = work->panels_per_task * CLEF_MATMUL_PANEL;
-    size_t begin = task * columns_per_task;
-    size_t end = begin + columns_per_task;
+    size_t begin = first_panel(part, task) * CLEF_MATMUL_PANEL;
+    size_t end = first_panel(part, task + 1) * CLEF_MATMUL_PANEL;
     size_t columns = part->product.weight.rows;
-    part->multiply(&part->product, begin, end < columns ? end : columns,
+    part->multiply(&part->product, begin, smaller(end, columns),
                    clef_cpu_scratch(work->cpu, worker));
 }
 
@@ -125,20 +134,20 @@ static size_t take_parts(linear_work *work, const clef_linear_part *parts, size_
     return taken;
 }
 
-/* Cuts all parts into tasks: a few a thread, enough to even out, few enough that each keeps its
- * inputs in cache. Returns their number. */
-static size_t cut_tasks(linear_work *work, unsigned thread_count) {
-    size_t panels = 0, tasks = (size_t)thread_count * 4, total = 0;
+/* Cuts all parts into tasks of about `panels` panels: a few a thread, enough to even out, few
+ * enough that each keeps its inputs in cache. Returns their number. */
+static size_t cut_tasks(linear_work *work, unsigned thread_count, size_t *panels) {
+    size_t tasks = (size_t)thread_count * 4, all_panels = 0, all_tasks = 0;
     for (size_t i = 0; i < work->part_count; i++) {
-        panels += work->parts[i].panels;
+        all_panels += work->parts[i].panels;
     }
-    work->panels_per_task = panels <= tasks ? 1 : (panels + tasks - 1) / tasks;
+    *panels = (all_panels + tasks - 1) / tasks;
     for (size_t i = 0; i < work->part_count; i++) {
         linear_part *part = &work->parts[i];
-        part->task_count = (part->panels + work->panels_per_task - 1) / work->panels_per_task;
-        total += part->task_count;
+        part->task_count = (part->panels + *panels - 1) / *panels;
+        all_tasks += part->task_count;
     }
-    return total;
+    return all_tasks;
 }
 
 void clef_cpu_linear(clef_backend *backend, clef_matrix x, const clef_linear_part *parts,
@@ -149,9 +158,10 @@ void clef_cpu_linear(clef_backend *backend, clef_matrix x, const clef_linear_par
         if (work.round != NULL) {
             clef_cpu_for(backend, x.rows, x.columns, round_row, &work);
         }
-        size_t task_count = cut_tasks(&work, backend->thread_count);
+        size_t panels;
+        size_t task_count = cut_tasks(&work, backend->thread_count, &panels);
         /* A vector instruction does several multiply-adds: count eight as one operation. */
-        size_t cost = x.rows * work.panels_per_task * CLEF_MATMUL_PANEL * x.columns / 8;
+        size_t cost = x.rows * panels * CLEF_MATMUL_PANEL * x.columns / 8;
         clef_cpu_for(backend, task_count, cost, multiply_columns, &work);
         parts += taken;
         count -= taken;

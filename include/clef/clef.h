@@ -59,8 +59,9 @@ CLEF_API const char *clef_runtime_levels(const clef_runtime *runtime);
 typedef enum clef_precision {
     CLEF_PRECISION_AUTO, /* f32 in this version */
     CLEF_PRECISION_F32,  /* weights widened exactly, fp32 everywhere */
-    CLEF_PRECISION_BF16, /* inputs of the backbone's matrix products rounded to bfloat16, fp32 sums;
-                            norms, softmax, delta rule and joint head in fp32 */
+    CLEF_PRECISION_BF16, /* inputs of the matrix products of backbone and vision tower, and of the
+                            tower's attention, rounded to bfloat16, fp32 sums; the backbone's
+                            attention, norms, softmax, delta rule and joint head in fp32 */
 } clef_precision;
 
 typedef struct clef_model_options {

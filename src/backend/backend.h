@@ -71,6 +71,14 @@ typedef struct clef_linear_part {
 
 #define CLEF_LINEAR_PARTS 4 /* that are computed in one go; more are no error */
 
+/* Keys and values of frames, rounded to bfloat16: keys [heads, rows, size], values [heads, rows /
+ * 2, size, 2] with those of two neighbouring rows side by side. rows and size are even. Memory of a
+ * backend, aligned to 4 bytes. */
+typedef struct clef_rounded_frames {
+    uint16_t *keys, *values;
+    size_t rows, heads, size;
+} clef_rounded_frames;
+
 typedef struct clef_backend clef_backend;
 
 typedef struct clef_operations {
@@ -174,6 +182,16 @@ typedef struct clef_operations {
      * are divided by √size. key and value have equal strides. */
     void (*attend_frames)(clef_backend *, const clef_frame_part *parts, size_t count,
                           clef_heads query, clef_heads key, clef_heads value, clef_heads out);
+
+    /* Rounds keys and values of rows first, first + 1, … of frames, `first` even, for the
+     * operation below. */
+    void (*round_frames)(clef_backend *, clef_heads key, clef_heads value, size_t first,
+                         clef_rounded_frames frames);
+
+    /* attend_frames in bfloat16: queries and softmax weights are rounded as keys and values are,
+     * sums stay fp32. Every part's keys begin at an even row. */
+    void (*attend_rounded_frames)(clef_backend *, const clef_frame_part *parts, size_t count,
+                                  clef_heads query, clef_rounded_frames frames, clef_heads out);
 
     /* ---- joint head ---- */
 

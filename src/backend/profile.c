@@ -128,6 +128,16 @@ static void attend_frames(clef_backend *backend, const clef_frame_part *parts, s
     FORWARD(attend_frames, parts, count, query, key, value, out);
 }
 
+static void round_frames(clef_backend *backend, clef_heads key, clef_heads value, size_t first,
+                         clef_rounded_frames frames) {
+    FORWARD(round_frames, key, value, first, frames);
+}
+
+static void attend_rounded_frames(clef_backend *backend, const clef_frame_part *parts, size_t count,
+                                  clef_heads query, clef_rounded_frames frames, clef_heads out) {
+    FORWARD(attend_rounded_frames, parts, count, query, frames, out);
+}
+
 static void sum_spans(clef_backend *backend, clef_matrix x, const clef_span_part *parts,
                       size_t count) {
     FORWARD(sum_spans, x, parts, count);

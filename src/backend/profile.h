@@ -29,6 +29,8 @@
     X(add_blend)                                                                                   \
     X(rotate)                                                                                      \
     X(attend_frames)                                                                               \
+    X(round_frames)                                                                                \
+    X(attend_rounded_frames)                                                                       \
     X(sum_spans)                                                                                   \
     X(mean_rows)                                                                                   \
     X(attend_begin)                                                                                \

@@ -92,6 +92,8 @@ void clef_measured_split(clef_measured *measured, const clef_profile *profile) {
         {CLEF_PROFILE_rotate, CLEF_PART_ATTENTION},
         {CLEF_PROFILE_copy, CLEF_PART_ATTENTION},
         {CLEF_PROFILE_attend_frames, CLEF_PART_ATTENTION},
+        {CLEF_PROFILE_round_frames, CLEF_PART_ATTENTION},
+        {CLEF_PROFILE_attend_rounded_frames, CLEF_PART_ATTENTION},
     };
     uint64_t named = measured->part_ns[CLEF_PART_HEAD];
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {

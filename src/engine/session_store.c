@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 /* Changes whenever the numbers in a state can change: kernels, layout, order of additions. */
-#define STATE_VERSION 1
+#define STATE_VERSION 2
 /* Of each tensor: its beginning and its middle, for two models that are trained apart have the same
  * names, shapes and sizes. */
 #define SAMPLE_BYTES 512

@@ -162,13 +162,18 @@ static void fill_keys(const clef_vision_pass *pass, const frame_group *group,
         op->layer_norm(pass->backend, hidden, weights->norm1.weight, weights->norm1.bias,
                        NORM_EPSILON, normed);
         clef_linear(pass->backend, normed, both.weight, both.bias, wide);
-        op->rotate(pass->backend, clef_matrix_heads(clef_matrix_columns(wide, 0, columns), heads),
-                   clef_matrix_rows(workspace->cosine, first, rows),
-                   clef_matrix_rows(workspace->sine, first, rows),
-                   frame_heads(pass, workspace->keys, first, rows));
-        op->copy(pass->backend,
-                 clef_matrix_heads(clef_matrix_columns(wide, columns, columns), heads),
-                 frame_heads(pass, workspace->values, first, rows));
+        clef_heads key = clef_matrix_heads(clef_matrix_columns(wide, 0, columns), heads);
+        clef_heads value = clef_matrix_heads(clef_matrix_columns(wide, columns, columns), heads);
+        clef_matrix cosine = clef_matrix_rows(workspace->cosine, first, rows);
+        clef_matrix sine = clef_matrix_rows(workspace->sine, first, rows);
+        if (clef_vision_is_rounded(pass->network)) {
+            op->rotate(pass->backend, key, cosine, sine, key);
+            op->round_frames(pass->backend, key, value, first, workspace->rounded);
+        } else {
+            op->rotate(pass->backend, key, cosine, sine,
+                       frame_heads(pass, workspace->keys, first, rows));
+            op->copy(pass->backend, value, frame_heads(pass, workspace->values, first, rows));
+        }
     }
 }
 
@@ -183,6 +188,22 @@ static size_t list_parts(const clef_vision_pass *pass, const frame_group *group,
                                          .key_count = group->frame_patches};
     }
     return count;
+}
+
+/* out = Attn(query) over the keys of the group. */
+static void attend_keys(const clef_vision_pass *pass, const frame_group *group, clef_heads query,
+                        clef_heads out) {
+    const clef_operations *op = pass->backend->operations;
+    const clef_vision_workspace *workspace = pass->workspace;
+    size_t count = list_parts(pass, group, query.rows);
+    if (clef_vision_is_rounded(pass->network)) {
+        op->attend_rounded_frames(pass->backend, workspace->parts, count, query, workspace->rounded,
+                                  out);
+    } else {
+        op->attend_frames(pass->backend, workspace->parts, count, query,
+                          frame_heads(pass, workspace->keys, 0, group->rows),
+                          frame_heads(pass, workspace->values, 0, group->rows), out);
+    }
 }
 
 /* x += proj(Attn(LN(x))) for rows [first, first + rows). */
@@ -205,10 +226,7 @@ static void attend_rows(const clef_vision_pass *pass, const frame_group *group, 
     clef_heads query_heads = clef_matrix_heads(query, heads);
     op->rotate(pass->backend, query_heads, clef_matrix_rows(workspace->cosine, first, rows),
                clef_matrix_rows(workspace->sine, first, rows), query_heads);
-    op->attend_frames(pass->backend, workspace->parts, list_parts(pass, group, rows), query_heads,
-                      frame_heads(pass, workspace->keys, 0, group->rows),
-                      frame_heads(pass, workspace->values, 0, group->rows),
-                      clef_matrix_heads(mixed, heads));
+    attend_keys(pass, group, query_heads, clef_matrix_heads(mixed, heads));
     clef_linear(pass->backend, mixed, weights->out.weight, weights->out.bias, normed);
     clef_trace_matrix(pass->trace, "blocks", (int)block, "attn", normed);
     op->add(pass->backend, hidden, normed);

@@ -25,20 +25,29 @@ typedef struct clef_vision_picture {
 } clef_vision_picture;
 
 /* Activations of the tower, sized for some pictures. With the published tower, a frame takes 14 KB
- * for each of its patches and a block of 512 rows another 16 MB: 245 MB for 16,384 patches. */
+ * for each of its patches (9.6 KB in bfloat16) and a block of 512 rows another 16 MB: 245 MB for
+ * 16,384 patches (170 MB). */
 typedef struct clef_vision_workspace {
     size_t row_limit;                 /* rows of a block: whole merged cells */
     size_t patch_limit;               /* patches of frames that are computed together */
     float *floats;                    /* owned; the matrices below */
     clef_matrix hidden;               /* [patch_limit, V] residual stream */
     clef_matrix cosine, sine;         /* [patch_limit, head size / 2] */
-    float *keys, *values;             /* [heads, patch_limit, head size] */
+    float *keys, *values;             /* [heads, patch_limit, head size], or NULL: */
+    clef_rounded_frames rounded;      /* the same in bfloat16 */
     clef_matrix normed, query, mixed; /* [row_limit, V] */
     float *wide;            /* [row_limit, ≥ P, 2·V and I], [row_limit / cell, cell·V] */
     uint32_t *ids;          /* owned; [row_limit, 4] rows of the position table */
     float *factors;         /* owned; [row_limit, 4] */
     clef_frame_part *parts; /* owned; [row_limit / cell] */
 } clef_vision_workspace;
+
+/* Whether attention is computed in bfloat16: where products are. Rounded values lie in pairs of
+ * rows, which merged cells of an odd number of patches would tear apart between frames. */
+static inline bool clef_vision_is_rounded(const clef_network *network) {
+    return network->vision.patch.weight.arithmetic == CLEF_ARITHMETIC_BF16 &&
+           network->config.vision.spatial_merge_size % 2 == 0;
+}
 
 typedef struct clef_vision_pass {
     const clef_network *network;

@@ -5,6 +5,7 @@
 #include "base/memory.h"
 
 typedef struct tower_sizes {
+    bool is_rounded;
     size_t row_limit, patch_limit, cell;
     size_t hidden, half, wide; /* columns */
 } tower_sizes;
@@ -24,7 +25,8 @@ static size_t group_patches(clef_patch_grid grid, size_t row_limit) {
 static tower_sizes find_sizes(const clef_network *network, const clef_vision_picture *pictures,
                               size_t count, size_t row_limit) {
     const clef_vision_config *c = &network->config.vision;
-    tower_sizes sizes = {.cell = (size_t)c->spatial_merge_size * c->spatial_merge_size,
+    tower_sizes sizes = {.is_rounded = clef_vision_is_rounded(network),
+                         .cell = (size_t)c->spatial_merge_size * c->spatial_merge_size,
                          .hidden = c->hidden_size,
                          .half = c->hidden_size / c->head_count / 2};
     sizes.row_limit = row_limit / sizes.cell * sizes.cell;
@@ -41,7 +43,8 @@ static tower_sizes find_sizes(const clef_network *network, const clef_vision_pic
 }
 
 static size_t count_floats(const tower_sizes *s) {
-    size_t frame = clef_padded_stride(s->hidden) + 2 * clef_padded_stride(s->half) + 2 * s->hidden;
+    size_t frame = clef_padded_stride(s->hidden) + 2 * clef_padded_stride(s->half) +
+                   (s->is_rounded ? s->hidden : 2 * s->hidden); /* keys and values */
     size_t block = 3 * clef_padded_stride(s->hidden) + s->wide;
     return s->patch_limit * frame + s->row_limit * block;
 }
@@ -66,6 +69,22 @@ static clef_matrix place(float **next, size_t rows, size_t columns) {
     return (clef_matrix){take(next, rows * stride), rows, columns, stride};
 }
 
+static void place_keys(float **next, const clef_network *network, const tower_sizes *sizes,
+                       clef_vision_workspace *workspace) {
+    size_t count = sizes->patch_limit * sizes->hidden;
+    size_t heads = network->config.vision.head_count;
+    if (sizes->is_rounded) {
+        workspace->rounded = (clef_rounded_frames){.keys = (void *)take(next, count / 2),
+                                                   .values = (void *)take(next, count / 2),
+                                                   .rows = sizes->patch_limit,
+                                                   .heads = heads,
+                                                   .size = sizes->hidden / heads};
+    } else {
+        workspace->keys = take(next, count);
+        workspace->values = take(next, count);
+    }
+}
+
 clef_status clef_vision_workspace_create(const clef_network *network,
                                          const clef_vision_picture *pictures, size_t count,
                                          size_t row_limit, clef_vision_workspace *workspace,
@@ -87,8 +106,7 @@ clef_status clef_vision_workspace_create(const clef_network *network,
     workspace->hidden = place(&next, sizes.patch_limit, sizes.hidden);
     workspace->cosine = place(&next, sizes.patch_limit, sizes.half);
     workspace->sine = place(&next, sizes.patch_limit, sizes.half);
-    workspace->keys = take(&next, sizes.patch_limit * sizes.hidden);
-    workspace->values = take(&next, sizes.patch_limit * sizes.hidden);
+    place_keys(&next, network, &sizes, workspace);
     workspace->normed = place(&next, sizes.row_limit, sizes.hidden);
     workspace->query = place(&next, sizes.row_limit, sizes.hidden);
     workspace->mixed = place(&next, sizes.row_limit, sizes.hidden);

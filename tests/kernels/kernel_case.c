@@ -185,6 +185,9 @@ static double element_at(const kernel_region *region, const unsigned char *bytes
         memcpy(&number, bytes + index * sizeof number, sizeof number);
         return number;
     }
+    if (region->element == KERNEL_BYTE) {
+        return bytes[index];
+    }
     float number;
     memcpy(&number, bytes + index * sizeof number, sizeof number);
     return number;
@@ -198,8 +201,7 @@ static bool is_untouched(const kernel_region *region, size_t index) {
 }
 
 static bool is_output(const kernel_region *region) {
-    return (region->use == KERNEL_WRITE || region->use == KERNEL_CHANGE) &&
-           region->element != KERNEL_BYTE;
+    return region->use == KERNEL_WRITE || region->use == KERNEL_CHANGE;
 }
 
 /* Compares outputs with `wanted` (as stored) or, when NULL, with the formula. */

@@ -332,6 +332,49 @@ static void frame_attention_is_the_same_for_any_rows(void **state) {
     for_each_level(check_frame_attention);
 }
 
+enum { ODD_SIZE = 37, ODD_KEYS = 301 };
+
+static const uint16_t *draw_bf16(kernel_input *input, size_t count) {
+    uint16_t *numbers = kernel_bytes(input, KERNEL_READ, count * sizeof *numbers);
+    for (size_t i = 0; i < count; i++) {
+        numbers[i] = clef_bf16_of_float((float)kernel_between(input, -2, 2));
+    }
+    return numbers;
+}
+
+static void check_rounded_frame(const clef_kernel_table *kernels, kernel_input *input) {
+    size_t bytes = clef_frame_attention_bf16_scratch_floats(ODD_SIZE) * sizeof(float);
+    float *whole = kernel_floats(input, KERNEL_WRITE, QUERIES * ODD_SIZE, 0);
+    float *part = kernel_floats(input, KERNEL_WRITE, QUERIES * ODD_SIZE, 0);
+    float *scratch = kernel_bytes(input, KERNEL_SCRATCH, bytes);
+    const float *query = kernel_floats(input, KERNEL_READ, QUERIES * ODD_SIZE, 2);
+    clef_frame_attention_bf16 frame = {.query = query,
+                                       .query_stride = ODD_SIZE,
+                                       .rows = QUERIES,
+                                       .key = draw_bf16(input, ODD_KEYS * (ODD_SIZE + 1)),
+                                       .value = draw_bf16(input, (ODD_KEYS + 1) * ODD_SIZE),
+                                       .keys = ODD_KEYS,
+                                       .size = ODD_SIZE,
+                                       .scale = 0.17f,
+                                       .out = whole,
+                                       .out_stride = ODD_SIZE};
+    kernels->frame_attention_bf16(&frame, scratch);
+    frame.out = part;
+    for (size_t rows = 1; rows < QUERIES; rows += rows < 20 ? 1 : 7) {
+        for (size_t row = 0; row + rows <= QUERIES; row += rows) {
+            frame.rows = rows;
+            frame.query = query + row * ODD_SIZE;
+            kernels->frame_attention_bf16(&frame, scratch);
+            assert_equal_bits(part, whole + row * ODD_SIZE, rows * ODD_SIZE);
+        }
+    }
+}
+
+static void rounded_frame_attention_is_the_same_for_any_rows(void **state) {
+    (void)state;
+    for_each_level(check_rounded_frame);
+}
+
 /* ---- delta rule ---- */
 
 /* Outputs of the first rows of a chunk do not depend on the rows behind them. */
@@ -401,6 +444,7 @@ int main(void) {
         cmocka_unit_test(convolution_is_the_same_for_any_cut),
         cmocka_unit_test(attention_is_the_same_for_any_rows_and_heads),
         cmocka_unit_test(frame_attention_is_the_same_for_any_rows),
+        cmocka_unit_test(rounded_frame_attention_is_the_same_for_any_rows),
         cmocka_unit_test(delta_rows_do_not_depend_on_rows_behind),
         cmocka_unit_test(sums_are_the_same_for_any_cut),
     };

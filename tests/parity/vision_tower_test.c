@@ -20,6 +20,8 @@ static const char *const media_names[MEDIA_COUNT] = {"rgb-16x16.png", "palette-8
 
 typedef struct tower_case {
     clef_model *model;
+    clef_runtime *runtime;
+    clef_model *rounded; /* the same in bfloat16 */
     clef_safetensors *recorded;
     cut_picture media[MEDIA_COUNT];
 } tower_case;
@@ -45,6 +47,12 @@ static int open_case(void **state) {
     static tower_case with;
     with = (tower_case){.model = open_tiny_model(),
                         .recorded = open_vectors("tiny-random/media/vision.safetensors")};
+    clef_error error = {0};
+    clef_model_options options = {.precision = CLEF_PRECISION_BF16};
+    assert_ok(clef_runtime_create(NULL, &with.runtime, &error), &error);
+    assert_ok(clef_model_open(with.runtime, fixture("tiny-random/release"), &options, &with.rounded,
+                              &error),
+              &error);
     open_media(with.media);
     *state = &with;
     return 0;
@@ -57,6 +65,8 @@ static int close_case(void **state) {
     }
     clef_safetensors_close(with->recorded);
     clef_model_close(with->model);
+    clef_model_close(with->rounded);
+    clef_runtime_close(with->runtime);
     return 0;
 }
 
@@ -146,9 +156,7 @@ static void stages_are_the_recorded_ones(void **state) {
 
 /* ---- equal bits ---- */
 
-static void check_bits(void *context, const char *level) {
-    const tower_case *with = context;
-    const clef_network *network = &with->model->network;
+static void check_network(const tower_case *with, const clef_network *network, const char *level) {
     clef_vision_picture pictures[MEDIA_COUNT];
     float *alone[MEDIA_COUNT];
     size_t bytes[MEDIA_COUNT];
@@ -181,6 +189,12 @@ static void check_bits(void *context, const char *level) {
     }
 }
 
+static void check_bits(void *context, const char *level) {
+    const tower_case *with = context;
+    check_network(with, &with->model->network, level);
+    check_network(with, &with->rounded->network, level);
+}
+
 static void bits_depend_on_the_picture_alone(void **state) {
     for_each_level(check_bits, *state);
 }
@@ -204,28 +218,23 @@ static double worst_row(const float *found, const float *exact, size_t rows, siz
 }
 
 /* Rounded inputs: not exact, but every row within a few of the 2^-9 that one rounding makes. */
-static void bfloat16_is_near(void **state) {
-    const tower_case *with = *state;
+static void check_rounded(void *context, const char *level) {
+    const tower_case *with = context;
     const clef_network *network = &with->model->network;
-    clef_error error = {0};
-    clef_runtime *runtime = NULL;
-    clef_model *rounded = NULL;
-    assert_ok(clef_runtime_create(NULL, &runtime, &error), &error);
-    clef_model_options options = {.precision = CLEF_PRECISION_BF16};
-    assert_ok(clef_model_open(runtime, fixture("tiny-random/release"), &options, &rounded, &error),
-              &error);
     clef_vision_picture picture = picture_of(&with->media[1]);
     size_t rows = clef_patch_grid_features(picture.grid, 2);
     float *exact = run_tower(network, &picture, 1, NULL, 1, 512, NULL);
-    float *found = run_tower(&rounded->network, &picture, 1, NULL, 1, 512, NULL);
+    float *found = run_tower(&with->rounded->network, &picture, 1, level, 1, 512, NULL);
     double worst = worst_row(found, exact, rows, network->config.hidden_size);
-    print_message("bf16: worst row %.2g\n", worst);
+    print_message("%-12s bf16: worst row %.2g\n", level, worst);
     assert_true(worst > 1e-5); /* it was rounded indeed */
     assert_within("rows in bfloat16", worst, 2e-2);
     clef_release(exact);
     clef_release(found);
-    clef_model_close(rounded);
-    clef_runtime_close(runtime);
+}
+
+static void bfloat16_is_near(void **state) {
+    for_each_level(check_rounded, *state);
 }
 
 int main(void) {

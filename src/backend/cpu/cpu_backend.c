@@ -38,6 +38,8 @@ static const clef_operations operations = {
     .add_blend = clef_cpu_add_blend,
     .rotate = clef_cpu_rotate,
     .attend_frames = clef_cpu_attend_frames,
+    .round_frames = clef_cpu_round_frames,
+    .attend_rounded_frames = clef_cpu_attend_rounded_frames,
     .sum_spans = clef_cpu_sum_spans,
     .mean_rows = clef_cpu_mean_rows,
     .attend_begin = clef_cpu_attend_begin,
@@ -87,7 +89,8 @@ static size_t scratch_bytes(void) {
     size_t delta = clef_delta_scratch_floats(CLEF_HEAD_SIZE_LIMIT, CLEF_HEAD_SIZE_LIMIT);
     size_t attention = clef_attention_scratch_floats(CLEF_HEAD_SIZE_LIMIT) +
                        (size_t)2 * CLEF_GRID * CLEF_HEAD_GROUP_LIMIT;
-    size_t frame = clef_frame_attention_scratch_floats(CLEF_HEAD_SIZE_LIMIT);
+    size_t frame = larger(clef_frame_attention_scratch_floats(CLEF_HEAD_SIZE_LIMIT),
+                          clef_frame_attention_bf16_scratch_floats(CLEF_HEAD_SIZE_LIMIT));
     size_t floats = larger(larger(delta, attention), frame);
     size_t bytes = larger(floats * sizeof(float), CLEF_MATMUL_SCRATCH);
     return (bytes + 63) / 64 * 64;

@@ -83,6 +83,10 @@ void clef_cpu_delta_rule(clef_backend *, clef_slices slices, clef_delta_shape sh
 /* Attention inside frames (cpu_frames.c). */
 void clef_cpu_attend_frames(clef_backend *, const clef_frame_part *parts, size_t count,
                             clef_heads query, clef_heads key, clef_heads value, clef_heads out);
+void clef_cpu_round_frames(clef_backend *, clef_heads key, clef_heads value, size_t first,
+                           clef_rounded_frames frames);
+void clef_cpu_attend_rounded_frames(clef_backend *, const clef_frame_part *parts, size_t count,
+                                    clef_heads query, clef_rounded_frames frames, clef_heads out);
 
 /* Operations of the joint head (cpu_head.c). */
 void clef_cpu_sum_spans(clef_backend *, clef_matrix x, const clef_span_part *parts, size_t count);

@@ -8,6 +8,7 @@
 #include "backend/cpu/kernels/attention/attention.h"
 #include "backend/cpu/kernels/delta_rule/delta_rule.h"
 #include "backend/cpu/kernels/frame_attention/frame_attention.h"
+#include "backend/cpu/kernels/frame_attention/frame_attention_bf16.h"
 #include "backend/cpu/kernels/matmul/matmul.h"
 #include "backend/cpu/kernels/norm/norm.h"
 #include "backend/cpu/kernels/peak/peak.h"

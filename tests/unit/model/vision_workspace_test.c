@@ -35,6 +35,27 @@ static void memory_follows_the_largest_frame(void **state) {
     assert_true(bytes_of(20, 4, 6) < bytes_of(21, 4, 6));
 }
 
+/* In bfloat16, keys and values take half. */
+static void rounded_keys_take_half(void **state) {
+    (void)state;
+    clef_network network = network_of_release();
+    clef_vision_picture picture = {.grid = {1, 64, 64}};
+    uint64_t bytes = clef_vision_workspace_bytes(&network, &picture, 1, CLEF_VISION_ROWS);
+    network.vision.patch.weight.arithmetic = CLEF_ARITHMETIC_BF16;
+    assert_int_equal(clef_vision_workspace_bytes(&network, &picture, 1, CLEF_VISION_ROWS),
+                     bytes - (uint64_t)4096 * 1152 * sizeof(float));
+    clef_vision_workspace workspace;
+    clef_error error = {0};
+    assert_ok(clef_vision_workspace_create(&network, &picture, 1, 64, &workspace, &error), &error);
+    assert_null(workspace.keys);
+    assert_int_equal(workspace.rounded.rows, 4096);
+    assert_int_equal(workspace.rounded.size, 72);
+    clef_vision_workspace_release(&workspace);
+    /* Cells of 9 patches: a frame may begin inside a pair of rows. */
+    network.config.vision.spatial_merge_size = 3;
+    assert_false(clef_vision_is_rounded(&network));
+}
+
 static void several_pictures_share_it(void **state) {
     (void)state;
     clef_network network = network_of_release();
@@ -76,6 +97,7 @@ static int allow_all(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(memory_follows_the_largest_frame),
+        cmocka_unit_test(rounded_keys_take_half),
         cmocka_unit_test(several_pictures_share_it),
         cmocka_unit_test(each_allocation_fails),
     };

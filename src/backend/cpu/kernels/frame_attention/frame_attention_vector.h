@@ -4,6 +4,7 @@
  * Everything stands on its side: lanes are queries. Scores are K·Qᵀ and totals Vᵀ·Wᵀ, so keys and
  * values are read as they lie, one number at a time, and the softmax needs no sum across lanes. The
  * queries are turned once a call, the totals once at its end. */
+#include "backend/cpu/kernels/frame_attention/frame_attention_turn.h"
 #include "backend/cpu/kernels/vector/vector_math.h"
 #include "backend/cpu/kernels/vector/vector_product.h"
 
@@ -100,32 +101,17 @@ static void add_block(const clef_frame_attention *frame, const turned_frame *tur
                                 .adds = true});
 }
 
-/* out[i, n] = totals[n, i] / sum[i]. */
-static void turn_back(const clef_frame_attention *frame, const turned_frame *turned) {
-    for (size_t i = 0; i < frame->rows; i += LANES) {
-        vec factor = vec_div(vec_set(1.0f), vec_load(turned->sum + i));
-        size_t rows = frame->rows - i < LANES ? frame->rows - i : LANES;
-        for (size_t n = 0; n < frame->size; n += LANES) {
-            vec square[LANES];
-            for (size_t k = 0; k < LANES; k++) {
-                square[k] = n + k < frame->size
-                                ? vec_mul(factor, vec_load(turned->totals + (n + k) * QUERIES + i))
-                                : vec_zero();
-            }
-            vec_transpose(square);
-            vec_mask mask = vec_first(frame->size - n);
-            for (size_t r = 0; r < rows; r++) {
-                vec_store_mask(mask, frame->out + (i + r) * frame->out_stride + n, square[r]);
-            }
-        }
-    }
-}
-
 static void attend_frame(const clef_frame_attention *frame, float *scratch) {
     turned_frame turned = turn_queries(frame, scratch);
     for (size_t first = 0; first < frame->keys; first += CLEF_FRAME_KEYS) {
         size_t left = frame->keys - first;
         add_block(frame, &turned, first, left < CLEF_FRAME_KEYS ? left : CLEF_FRAME_KEYS);
     }
-    turn_back(frame, &turned);
+    turn_back(&(frame_totals){.totals = turned.totals,
+                              .sums = turned.sum,
+                              .totals_stride = QUERIES,
+                              .rows = frame->rows,
+                              .size = frame->size,
+                              .out = frame->out,
+                              .out_stride = frame->out_stride});
 }

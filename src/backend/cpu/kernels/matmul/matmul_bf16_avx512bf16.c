@@ -22,17 +22,42 @@ static inline vec load_pairs(clef_dtype dtype, const char *row, size_t k, size_t
     return _mm512_castsi512_ps((__m512i)_mm512_cvtne2ps_pbh(high, low));
 }
 
+/* A square whose pairs are all there, stored as bfloat16: it never leaves the registers. */
+static inline void unpack_whole(const char *const *rows, size_t k, float *panel) {
+    vec square[LANES];
+#pragma GCC unroll 16
+    for (size_t i = 0; i < LANES; i++) {
+        square[i] = vec_load((const float *)(const void *)(rows[i] + k * sizeof(uint16_t)));
+    }
+    vec_transpose(square);
+#pragma GCC unroll 16
+    for (size_t i = 0; i < LANES; i++) {
+        vec_store(panel + i * WIDE, square[i]);
+    }
+}
+
+static void unpack_square(clef_dtype dtype, const char *const *rows, size_t k, size_t count,
+                          float *panel) {
+    vec square[LANES];
+    for (size_t i = 0; i < LANES; i++) {
+        square[i] = load_pairs(dtype, rows[i], k, count);
+    }
+    vec_transpose(square);
+    for (size_t i = 0; i < LANES && 2 * i < count; i++) {
+        vec_store(panel + i * WIDE, square[i]);
+    }
+}
+
 static void unpack_panel(const panel_step *step, float *panel) {
     clef_dtype dtype = step->product->weight.dtype;
     for (size_t n = 0; n < WIDE; n += LANES) {
         for (size_t k = 0; k < step->k_count; k += 2 * LANES) {
-            vec square[LANES];
-            for (size_t i = 0; i < LANES; i++) {
-                square[i] = load_pairs(dtype, step->weights[n + i], step->k + k, step->k_count - k);
-            }
-            vec_transpose(square);
-            for (size_t i = 0; i < LANES && 2 * i < step->k_count - k; i++) {
-                vec_store(panel + (k / 2 + i) * WIDE + n, square[i]);
+            size_t count = step->k_count - k;
+            float *to = panel + k / 2 * WIDE + n;
+            if (dtype == CLEF_DTYPE_BF16 && count >= 2 * LANES) {
+                unpack_whole(step->weights + n, step->k + k, to);
+            } else {
+                unpack_square(dtype, step->weights + n, step->k + k, count, to);
             }
         }
     }
@@ -63,6 +88,34 @@ typedef struct tile {
     size_t row; /* of the outputs */
 } tile;
 
+/* finish_rows for a whole tile whose outputs all exist, on sums in registers. */
+static inline __attribute__((always_inline)) void
+finish_whole(const tile_outputs *o, size_t row, vec low[TILE_ROWS], vec high[TILE_ROWS]) {
+    float *y = o->y + row * o->y_stride;
+    size_t stride = o->y_stride;
+    if (!o->is_first) {
+#pragma GCC unroll 12
+        for (size_t r = 0; r < TILE_ROWS; r++) {
+            low[r] = vec_add(vec_load(y + r * stride), low[r]);
+            high[r] = vec_add(vec_load(y + r * stride + LANES), high[r]);
+        }
+    }
+    if (o->bias != NULL) {
+        vec low_bias = vec_load(o->bias);
+        vec high_bias = vec_load(o->bias + LANES);
+#pragma GCC unroll 12
+        for (size_t r = 0; r < TILE_ROWS; r++) {
+            low[r] = vec_add(low[r], low_bias);
+            high[r] = vec_add(high[r], high_bias);
+        }
+    }
+#pragma GCC unroll 12
+    for (size_t r = 0; r < TILE_ROWS; r++) {
+        vec_store(y + r * stride, low[r]);
+        vec_store(y + r * stride + LANES, high[r]);
+    }
+}
+
 /* `rows` is a constant where this is inlined, so the sums stay in registers. */
 static inline __attribute__((always_inline)) void multiply_tile(const tile *t, const size_t rows) {
     vec low[TILE_ROWS], high[TILE_ROWS];
@@ -84,6 +137,10 @@ static inline __attribute__((always_inline)) void multiply_tile(const tile *t, c
             low[r] = add_products(low[r], w_low, input);
             high[r] = add_products(high[r], w_high, input);
         }
+    }
+    if (rows == TILE_ROWS && t->out.is_whole) {
+        finish_whole(&t->out, t->row, low, high);
+        return;
     }
     vec sums[TILE_ROWS][2];
 #pragma GCC unroll 12

@@ -51,6 +51,7 @@ static const clef_option_row short_form_rows[] = {
      .value = "TEXT|@FILE|-",
      .kind = CLEF_OPTION_TEXT,
      FIELD(state),
+     .is_single = true,
      .completion = CLEF_COMPLETE_AT_FILE,
      .help = "What the questions are about: the text itself, @ and the name of a file that holds "
              "it, or - for standard input. @@ begins a text with @."},
@@ -170,6 +171,7 @@ static const clef_option_row media_rows[] = {
      .value = "HOST",
      .kind = CLEF_OPTION_LIST,
      FIELD(remote_hosts),
+     .minimum = 1,
      .help = "With --remote-images: a name or address, as it stands in requests, that may lie in a "
              "private network or on this machine. May be repeated."},
     {.name = "remote-ports",

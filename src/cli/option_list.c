@@ -180,6 +180,14 @@ static const clef_option_row media_rows[] = {
      FIELD(remote_ports),
      .minimum = 1,
      .help = "With --remote-images: ports that may be connected to; 80,443 by default."},
+    {.name = "remote-ca",
+     .value = "FILE",
+     .kind = CLEF_OPTION_TEXT,
+     FIELD(remote_certificates),
+     .minimum = 1,
+     .completion = CLEF_COMPLETE_FILE,
+     .help = "With --remote-images: PEM file with the certificates of the authorities that https "
+             "hosts are trusted by, in place of the system's."},
 };
 const clef_option_group clef_options_media = GROUP("Pictures and videos", media_rows);
 

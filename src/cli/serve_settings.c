@@ -213,7 +213,8 @@ static void read_limits(const clef_settings *settings, clef_server_limits *limit
     choose(settings->idle_seconds, &limits->idle_seconds);
 }
 
-/* A number of bytes; more than any machine has, and far from overflow when it is added to others. */
+/* A number of bytes; more than any machine has, and far from overflow when it is added to others.
+ */
 static clef_status read_bytes(const char *name, const char *text, uint64_t *value,
                               clef_error *error) {
     const uint64_t limit = UINT64_C(1) << 50;
@@ -225,10 +226,11 @@ static clef_status read_bytes(const char *name, const char *text, uint64_t *valu
         is_valid = is_valid && number <= limit;
     }
     if (!is_valid) {
-        return clef_fail(error, CLEF_USAGE,
-                         "%s takes a whole number of bytes from 0 to 1,125,899,906,842,624 (1 PiB), "
-                         "not \"%s\"",
-                         name, text);
+        return clef_fail(
+            error, CLEF_USAGE,
+            "%s takes a whole number of bytes from 0 to 1,125,899,906,842,624 (1 PiB), "
+            "not \"%s\"",
+            name, text);
     }
     *value = number;
     return CLEF_OK;

@@ -59,8 +59,9 @@ static clef_status read_remote(const clef_settings *settings, clef_workplace *wo
                      settings->remote_certificates != NULL;
     if (!settings->has_remote_images) {
         return has_rules
-                   ? clef_fail(error, CLEF_USAGE,
-                               "--remote-allow, --remote-ports and --remote-ca need --remote-images")
+                   ? clef_fail(
+                         error, CLEF_USAGE,
+                         "--remote-allow, --remote-ports and --remote-ca need --remote-images")
                    : CLEF_OK;
     }
     memcpy(workplace->remote_hosts, settings->remote_hosts.items, sizeof workplace->remote_hosts);
@@ -68,9 +69,8 @@ static clef_status read_remote(const clef_settings *settings, clef_workplace *wo
     remote->host_count = settings->remote_hosts.count;
     remote->certificates = settings->remote_certificates;
     workplace->record_options.remote_images = remote;
-    clef_status status = remote->certificates == NULL
-                             ? CLEF_OK
-                             : check_certificates(remote->certificates, error);
+    clef_status status =
+        remote->certificates == NULL ? CLEF_OK : check_certificates(remote->certificates, error);
     return status != CLEF_OK || settings->remote_ports == NULL
                ? status
                : read_ports(settings->remote_ports, workplace, error);

@@ -70,8 +70,7 @@ static wide_case draw_case(kernel_input *input, size_t outputs, size_t depth) {
 static void round_inputs(kernel_input *input, wide_case *c, clef_round_row_bf16_kernel *round,
                          size_t value_bytes) {
     size_t depth = c->whole.x.columns;
-    size_t stride =
-        (depth + CLEF_ROUNDED_STRIDE - 1) / CLEF_ROUNDED_STRIDE * CLEF_ROUNDED_STRIDE;
+    size_t stride = (depth + CLEF_ROUNDED_STRIDE - 1) / CLEF_ROUNDED_STRIDE * CLEF_ROUNDED_STRIDE;
     c->value_bytes = value_bytes;
     c->whole.rounded = (clef_rounded_rows){
         .values = kernel_bytes(input, KERNEL_READ, MANY * stride * value_bytes),

@@ -229,20 +229,23 @@ static void wrong_arguments_are_named(void **state) {
         {"{\"fps\":\"x\"}", "media_kwargs: fps: expected a number, found a string",
          "media_kwargs\x1f"
          "fps"},
-        {"{\"num_frames\":2.5}", "media_kwargs: num_frames: expected a whole number over 0, found 2.5",
+        {"{\"num_frames\":2.5}",
+         "media_kwargs: num_frames: expected a whole number over 0, found 2.5",
          "media_kwargs\x1f"
          "num_frames"},
         {"{\"num_frames\":0}", "media_kwargs: num_frames: expected a whole number over 0, found 0",
          "media_kwargs\x1f"
          "num_frames"},
-        {"{\"do_sample_frames\":0}", "media_kwargs: do_sample_frames: expected true or false, found 0",
+        {"{\"do_sample_frames\":0}",
+         "media_kwargs: do_sample_frames: expected true or false, found 0",
          "media_kwargs\x1f"
          "do_sample_frames"},
         {"{\"size\":3}",
          "media_kwargs: size: expected a mapping with shortest_edge and longest_edge, found 3",
          "media_kwargs\x1f"
          "size"},
-        {"{\"video_metadata\":7}", "media_kwargs: video_metadata: expected a list of mappings, found 7",
+        {"{\"video_metadata\":7}",
+         "media_kwargs: video_metadata: expected a list of mappings, found 7",
          "media_kwargs\x1f"
          "video_metadata"},
         {"{\"cap_pixels_per_frame\":[]}",

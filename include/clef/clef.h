@@ -165,6 +165,8 @@ typedef struct clef_remote_images {
     size_t host_count;
     const uint16_t *ports; /* [port_count], in place of 80 and 443 */
     size_t port_count;
+    const char *certificates; /* PEM file of authorities whose word counts for https, in place of
+                                 the system's; NULL: those */
 } clef_remote_images;
 
 /* Which pictures and videos may be read in a call. A request with others fails with CLEF_BUSY

@@ -32,6 +32,7 @@ _clef() {
     ask:--exif) COMPREPLY=($(compgen -W "apply ignore" -- "$current")); return ;;
     ask:--remote-allow) return ;;
     ask:--remote-ports) return ;;
+    ask:--remote-ca) COMPREPLY=($(compgen -f -- "$current")); return ;;
     serve:--host) return ;;
     serve:--port) return ;;
     serve:--api-key) return ;;
@@ -56,6 +57,7 @@ _clef() {
     serve:--exif) COMPREPLY=($(compgen -W "apply ignore" -- "$current")); return ;;
     serve:--remote-allow) return ;;
     serve:--remote-ports) return ;;
+    serve:--remote-ca) COMPREPLY=($(compgen -f -- "$current")); return ;;
     serve:--prefix-cache-bytes) return ;;
     serve:--prefix-cache-entries) return ;;
     serve:--prefix-cache-dir) return ;;
@@ -88,6 +90,7 @@ _clef() {
     encode:--exif) COMPREPLY=($(compgen -W "apply ignore" -- "$current")); return ;;
     encode:--remote-allow) return ;;
     encode:--remote-ports) return ;;
+    encode:--remote-ca) COMPREPLY=($(compgen -f -- "$current")); return ;;
     info:--model) COMPREPLY=($(compgen -d -- "$current")); return ;;
     info:--precision) COMPREPLY=($(compgen -W "auto f32 bf16" -- "$current")); return ;;
     info:--threads) return ;;
@@ -121,9 +124,9 @@ _clef() {
     help:--completion) COMPREPLY=($(compgen -W "bash zsh fish" -- "$current")); return ;;
     esac
     case $command in
-    ask) options="--state --noul --choice --score --image --video --batch --cache-mib --no-cache --output --timings --round --confidence --model --precision --threads --cpu-level --max-tokens --max-state-tokens --max-schema-tokens --max-questions --max-options --max-levels --truncate --control-tokens --exif --remote-images --remote-allow --remote-ports --json --help " files=1 ;;
-    serve) options="--host --port --api-key --api-key-file --open-metrics --model-names --strict-model --revision --warmup --fake-engine --log --log-requests --round --confidence --model --precision --threads --cpu-level --max-tokens --max-state-tokens --max-schema-tokens --max-questions --max-options --max-levels --truncate --control-tokens --exif --remote-images --remote-allow --remote-ports --prefix-cache-bytes --prefix-cache-entries --prefix-cache-dir --cache-per-key --feature-cache-bytes --max-body-bytes --max-connections --max-queue --queue-timeout --header-timeout --body-timeout --idle-timeout --drain-timeout --json --help " files=0 ;;
-    encode) options="--state --noul --choice --score --image --video --batch --model --precision --threads --cpu-level --max-tokens --max-state-tokens --max-schema-tokens --max-questions --max-options --max-levels --truncate --control-tokens --exif --remote-images --remote-allow --remote-ports --json --help " files=1 ;;
+    ask) options="--state --noul --choice --score --image --video --batch --cache-mib --no-cache --output --timings --round --confidence --model --precision --threads --cpu-level --max-tokens --max-state-tokens --max-schema-tokens --max-questions --max-options --max-levels --truncate --control-tokens --exif --remote-images --remote-allow --remote-ports --remote-ca --json --help " files=1 ;;
+    serve) options="--host --port --api-key --api-key-file --open-metrics --model-names --strict-model --revision --warmup --fake-engine --log --log-requests --round --confidence --model --precision --threads --cpu-level --max-tokens --max-state-tokens --max-schema-tokens --max-questions --max-options --max-levels --truncate --control-tokens --exif --remote-images --remote-allow --remote-ports --remote-ca --prefix-cache-bytes --prefix-cache-entries --prefix-cache-dir --cache-per-key --feature-cache-bytes --max-body-bytes --max-connections --max-queue --queue-timeout --header-timeout --body-timeout --idle-timeout --drain-timeout --json --help " files=0 ;;
+    encode) options="--state --noul --choice --score --image --video --batch --model --precision --threads --cpu-level --max-tokens --max-state-tokens --max-schema-tokens --max-questions --max-options --max-levels --truncate --control-tokens --exif --remote-images --remote-allow --remote-ports --remote-ca --json --help " files=1 ;;
     info) options="--model --precision --threads --cpu-level --max-tokens --output --json --help " files=0 ;;
     quantize) options="--output -o --recipe --calibrate --group --force --threads --json --help " files=1 ;;
     bench) options="--shape --layers --tokens --patches --sequences --rows --precision --repeat --machine --threads --cpu-level --server --model --api-key --scenarios --measure --clients --requests --timeout --output --json --help " files=0 ;;

@@ -50,6 +50,7 @@ _clef() {
             '--remote-images[Fetch pictures whose http\:// or https\:// addresses stand in a request, from the public internet alone; without it they are refused]' \
             '--remote-allow[With --remote-images\: a name or address, as it stands in requests, that may lie in a private network or on this machine]:HOST: ' \
             '--remote-ports[With --remote-images\: ports that may be connected to; 80,443 by default]:PORT,...: ' \
+            '--remote-ca[With --remote-images\: PEM file with the certificates of the authorities that https hosts are trusted by, in place of the system'\''s]:FILE:_files' \
             '--json[Write an error as one line of JSON with type, loc and msg]' \
             '--help[Show this help]' \
             '*:file:_files' ;;
@@ -85,6 +86,7 @@ _clef() {
             '--remote-images[Fetch pictures whose http\:// or https\:// addresses stand in a request, from the public internet alone; without it they are refused]' \
             '--remote-allow[With --remote-images\: a name or address, as it stands in requests, that may lie in a private network or on this machine]:HOST: ' \
             '--remote-ports[With --remote-images\: ports that may be connected to; 80,443 by default]:PORT,...: ' \
+            '--remote-ca[With --remote-images\: PEM file with the certificates of the authorities that https hosts are trusted by, in place of the system'\''s]:FILE:_files' \
             '--prefix-cache-bytes[Memory for states of requests that may come again or go on; 0\: none are kept; a quarter of the free memory by default]:N: ' \
             '--prefix-cache-entries[How many of them at most; 0\: none are kept; as many as fit by default]:N: ' \
             '--prefix-cache-dir[Existing directory that keeps states over restarts too; one server at a time]:DIR: ' \
@@ -126,6 +128,7 @@ _clef() {
             '--remote-images[Fetch pictures whose http\:// or https\:// addresses stand in a request, from the public internet alone; without it they are refused]' \
             '--remote-allow[With --remote-images\: a name or address, as it stands in requests, that may lie in a private network or on this machine]:HOST: ' \
             '--remote-ports[With --remote-images\: ports that may be connected to; 80,443 by default]:PORT,...: ' \
+            '--remote-ca[With --remote-images\: PEM file with the certificates of the authorities that https hosts are trusted by, in place of the system'\''s]:FILE:_files' \
             '--json[Write an error as one line of JSON with type, loc and msg]' \
             '--help[Show this help]' \
             '*:file:_files' ;;

@@ -15,6 +15,13 @@ static clef_status append_help(const clef_invocation *invocation, clef_buffer *o
     const clef_settings *settings = invocation->settings;
     clef_terminal terminal;
     clef_terminal_inspect(STDOUT_FILENO, invocation->environment, &terminal);
+    int kinds = (settings->wants_manual ? 1 : 0) + (settings->shell != CLEF_SHELL_NONE ? 1 : 0) +
+                (settings->operand_count > 0 ? 1 : 0);
+    if (kinds > 1) {
+        return clef_fail(
+            error, CLEF_USAGE,
+            "a command, --completion and --man exclude each other: one text at a time");
+    }
     if (settings->wants_manual) {
         clef_manual_append(out, invocation->commands);
     } else if (settings->shell != CLEF_SHELL_NONE) {

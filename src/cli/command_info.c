@@ -30,9 +30,15 @@ typedef struct info_facts {
     clef_text name;
 } info_facts;
 
-static void collect_facts(const clef_settings *settings, const clef_workplace *workplace,
-                          info_facts *facts) {
+/* CLEF_USAGE for more tokens than the model has positions: no request could have as many. */
+static clef_status collect_facts(const clef_settings *settings, const clef_workplace *workplace,
+                                 info_facts *facts, clef_error *error) {
     clef_model_describe(workplace->model, &facts->model);
+    if (facts->model.context_length != 0 && settings->token_limit > facts->model.context_length) {
+        return clef_fail(error, CLEF_USAGE,
+                         "--max-tokens: a limit of %u tokens is over the model's context of %u",
+                         settings->token_limit, facts->model.context_length);
+    }
     /* Without --max-tokens the limit of requests counts, unless the model ends before it. */
     facts->tokens = settings->token_limit;
     if (facts->tokens == 0) {
@@ -45,6 +51,7 @@ static void collect_facts(const clef_settings *settings, const clef_workplace *w
     facts->machine.thread_count = clef_runtime_threads(workplace->runtime);
     facts->machine.level = clef_runtime_level(workplace->runtime);
     facts->machine.levels = clef_runtime_levels(workplace->runtime);
+    return CLEF_OK;
 }
 
 static void append_row(clef_buffer *out, const char *name, const char *format, ...)
@@ -197,9 +204,11 @@ static clef_status run_info(const clef_invocation *invocation, clef_error *error
     if (status == CLEF_OK) {
         status = clef_workplace_open(invocation, false, &workplace, error);
     }
+    info_facts facts;
     if (status == CLEF_OK) {
-        info_facts facts;
-        collect_facts(invocation->settings, &workplace, &facts);
+        status = collect_facts(invocation->settings, &workplace, &facts, error);
+    }
+    if (status == CLEF_OK) {
         if (invocation->settings->output == CLEF_OUTPUT_JSON) {
             append_json(&text, &facts);
         } else {

@@ -41,6 +41,11 @@ static clef_status read_recipe(const char *recipe, clef_buffer *text, clef_error
     }
     status = clef_input_read_all(&input, text, error);
     clef_input_close(&input);
+    if (status == CLEF_OK && text->length == 0) {
+        return clef_fail(error, CLEF_USAGE,
+                         "the recipe \"%.256s\" is empty: neither int8, int4 or mixed nor JSON",
+                         recipe);
+    }
     if (status == CLEF_OK) {
         clef_buffer_append_byte(text, '\0');
         status = clef_buffer_check(text, "the recipe", error);

@@ -51,6 +51,7 @@ static const clef_option_row short_form_rows[] = {
      .value = "TEXT|@FILE|-",
      .kind = CLEF_OPTION_TEXT,
      FIELD(state),
+     .is_single = true,
      .completion = CLEF_COMPLETE_AT_FILE,
      .help = "What the questions are about: the text itself, @ and the name of a file that holds "
              "it, or - for standard input. @@ begins a text with @."},
@@ -170,6 +171,7 @@ static const clef_option_row media_rows[] = {
      .value = "HOST",
      .kind = CLEF_OPTION_LIST,
      FIELD(remote_hosts),
+     .minimum = 1,
      .help = "With --remote-images: a name or address, as it stands in requests, that may lie in a "
              "private network or on this machine. May be repeated."},
     {.name = "remote-ports",
@@ -178,6 +180,14 @@ static const clef_option_row media_rows[] = {
      FIELD(remote_ports),
      .minimum = 1,
      .help = "With --remote-images: ports that may be connected to; 80,443 by default."},
+    {.name = "remote-ca",
+     .value = "FILE",
+     .kind = CLEF_OPTION_TEXT,
+     FIELD(remote_certificates),
+     .minimum = 1,
+     .completion = CLEF_COMPLETE_FILE,
+     .help = "With --remote-images: PEM file with the certificates of the authorities that https "
+             "hosts are trusted by, in place of the system's."},
 };
 const clef_option_group clef_options_media = GROUP("Pictures and videos", media_rows);
 

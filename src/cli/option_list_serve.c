@@ -129,17 +129,20 @@ static const clef_option_row serve_cache_rows[] = {
      .value = "N",
      .kind = CLEF_OPTION_TEXT,
      FIELD(prefix_cache_bytes),
+     .minimum = 1,
      .help = "Memory for states of requests that may come again or go on; 0: none are kept; a "
              "quarter of the free memory by default."},
     {.name = "prefix-cache-entries",
      .value = "N",
      .kind = CLEF_OPTION_TEXT,
      FIELD(prefix_cache_entries),
+     .minimum = 1,
      .help = "How many of them at most; 0: none are kept; as many as fit by default."},
     {.name = "prefix-cache-dir",
      .value = "DIR",
      .kind = CLEF_OPTION_TEXT,
      FIELD(prefix_cache_directory),
+     .minimum = 1,
      .help = "Existing directory that keeps states over restarts too; one server at a time."},
     {.name = "cache-per-key",
      .kind = CLEF_OPTION_FLAG,
@@ -150,6 +153,7 @@ static const clef_option_row serve_cache_rows[] = {
      .value = "N",
      .kind = CLEF_OPTION_TEXT,
      FIELD(feature_cache_bytes),
+     .minimum = 1,
      .help = "Memory for pictures and videos as the vision tower sees them, so that the same ones "
              "under another text take less time; 0: none are kept; a sixteenth of the free memory "
              "by default."},

@@ -156,19 +156,26 @@ static clef_status set_value(const option_parser *parser, const clef_option_row 
                              const char *text) {
     char *field = (char *)parser->settings + row->field;
     char what[64];
+    bool has_length = row->kind == CLEF_OPTION_TEXT || row->kind == CLEF_OPTION_LIST;
+    if (has_length && strlen(text) < row->minimum) {
+        return clef_fail(parser->error, CLEF_USAGE, "--%s takes %s, not an empty text", row->name,
+                         row->value);
+    }
     switch (row->kind) {
     case CLEF_OPTION_FLAG: {
         bool is_set = true;
         memcpy(field, &is_set, sizeof is_set);
         return CLEF_OK;
     }
-    case CLEF_OPTION_TEXT:
-        if (strlen(text) < row->minimum) {
-            return clef_fail(parser->error, CLEF_USAGE, "--%s takes %s, not an empty text",
-                             row->name, row->value);
+    case CLEF_OPTION_TEXT: {
+        const char *before;
+        memcpy(&before, field, sizeof before);
+        if (row->is_single && before != NULL) {
+            return clef_fail(parser->error, CLEF_USAGE, "--%s is given more than once", row->name);
         }
         memcpy(field, &text, sizeof text);
         return CLEF_OK;
+    }
     case CLEF_OPTION_LIST: {
         clef_argument_list list;
         memcpy(&list, field, sizeof list);

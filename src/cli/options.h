@@ -11,7 +11,8 @@ typedef enum clef_option_kind {
     CLEF_OPTION_TEXT,     /* const char *, of `minimum` bytes or more */
     CLEF_OPTION_NUMBER,   /* uint32_t within minimum and maximum */
     CLEF_OPTION_CHOICE,   /* unsigned: minimum + index of the word in `words` */
-    CLEF_OPTION_LIST,     /* clef_argument_list, to which the value is appended */
+    CLEF_OPTION_LIST,     /* clef_argument_list, to which the value, of `minimum` bytes or more, is
+                             appended */
     CLEF_OPTION_QUESTION, /* appended to the questions, with `minimum` as their kind */
 } clef_option_kind;
 
@@ -33,6 +34,7 @@ typedef struct clef_option_row {
     uint32_t minimum;
     uint32_t maximum;
     clef_option_kind kind;
+    bool is_single; /* texts: a second one is refused, as the first would be lost without a word */
     clef_option_completion completion;
 } clef_option_row;
 

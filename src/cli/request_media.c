@@ -26,6 +26,9 @@ static clef_status append_file(const char *path, const char *what, clef_buffer *
         return status;
     }
     status = clef_input_read_all(&input, &bytes, error);
+    if (status == CLEF_OK && bytes.length == 0) {
+        status = clef_fail(error, CLEF_BAD_REQUEST, "%s \"%s\" is empty", what, path);
+    }
     if (status == CLEF_OK) {
         clef_buffer_append_byte(body, '"');
         clef_base64_append(body, bytes.bytes, bytes.length);

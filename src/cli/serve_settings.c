@@ -152,7 +152,12 @@ static clef_status read_key_file(clef_serve_texts *texts, clef_server_options *o
     clef_file file = {0};
     clef_status status = clef_file_read(texts->settings.api_key_file, KEY_FILE_BYTES, &file, error);
     if (status != CLEF_OK) {
-        clef_error_prefix(error, "--api-key-file");
+        char prefix[512];
+        snprintf(prefix, sizeof prefix, "--api-key-file %s", texts->settings.api_key_file);
+        clef_error_prefix(error, prefix);
+        /* What the command line names is its own fault, not that of a model. */
+        status = status == CLEF_OUT_OF_MEMORY ? status : CLEF_USAGE;
+        error->status = status;
         return status;
     }
     size_t before = options->api_key_count;
@@ -208,18 +213,24 @@ static void read_limits(const clef_settings *settings, clef_server_limits *limit
     choose(settings->idle_seconds, &limits->idle_seconds);
 }
 
-/* A number of bytes. */
+/* A number of bytes; more than any machine has, and far from overflow when it is added to others.
+ */
 static clef_status read_bytes(const char *name, const char *text, uint64_t *value,
                               clef_error *error) {
+    const uint64_t limit = UINT64_C(1) << 50;
     uint64_t number = 0;
     bool is_valid = text[0] != '\0';
     for (const char *digit = text; is_valid && *digit != '\0'; digit += 1) {
-        is_valid = *digit >= '0' && *digit <= '9' && number < UINT64_MAX / 100;
+        is_valid = *digit >= '0' && *digit <= '9';
         number = number * 10 + (uint64_t)(*digit - '0');
+        is_valid = is_valid && number <= limit;
     }
     if (!is_valid) {
-        return clef_fail(error, CLEF_USAGE, "%s takes a whole number of bytes, not \"%s\"", name,
-                         text);
+        return clef_fail(
+            error, CLEF_USAGE,
+            "%s takes a whole number of bytes from 0 to 1,125,899,906,842,624 (1 PiB), "
+            "not \"%s\"",
+            name, text);
     }
     *value = number;
     return CLEF_OK;

@@ -103,6 +103,7 @@ typedef struct clef_settings {
     bool has_remote_images;
     clef_argument_list remote_hosts;
     const char *remote_ports; /* numbers, separated by commas */
+    const char *remote_certificates;
 
     unsigned output; /* a clef_output_choice */
     unsigned unrounded;

@@ -1,10 +1,13 @@
 /* From settings to handles of the library. */
 #include "cli/workplace.h"
 
+#include "base/file.h"
 #include "cli/model_lookup.h"
 #include "cli/report.h"
 
 #include <stdio.h>
+
+#define CERTIFICATE_BYTES (16u << 20) /* many times what a system trusts */
 
 /* "80,8080" as numbers. */
 static clef_status read_ports(const char *text, clef_workplace *workplace, clef_error *error) {
@@ -29,22 +32,48 @@ static clef_status read_ports(const char *text, clef_workplace *workplace, clef_
     return CLEF_OK;
 }
 
+/* Read here only to be refused here: a file that is named wrong would otherwise show as pictures
+ * that cannot be fetched, one by one and without a reason. */
+static clef_status check_certificates(const char *path, clef_error *error) {
+    static const char begin[] = "-----BEGIN ";
+    clef_file file = {0};
+    clef_status status = clef_file_read(path, CERTIFICATE_BYTES, &file, error);
+    bool is_text = status == CLEF_OK &&
+                   memmem(file.bytes, file.length, begin, sizeof begin - 1) != NULL &&
+                   memmem(file.bytes, file.length, "CERTIFICATE-----", 16) != NULL;
+    clef_file_close(&file);
+    if (status == CLEF_OUT_OF_MEMORY || is_text) {
+        return status;
+    }
+    char reason[sizeof error->message];
+    snprintf(reason, sizeof reason, "%s",
+             status == CLEF_OK ? "it holds no certificate in PEM form" : error->message);
+    return clef_fail(error, CLEF_USAGE, "--remote-ca %.512s: %.900s", path, reason);
+}
+
 /* Whether and from where pictures are fetched. */
 static clef_status read_remote(const clef_settings *settings, clef_workplace *workplace,
                                clef_error *error) {
     clef_remote_images *remote = &workplace->remote_images;
-    bool has_rules = settings->remote_hosts.count > 0 || settings->remote_ports != NULL;
+    bool has_rules = settings->remote_hosts.count > 0 || settings->remote_ports != NULL ||
+                     settings->remote_certificates != NULL;
     if (!settings->has_remote_images) {
-        return has_rules ? clef_fail(error, CLEF_USAGE,
-                                     "--remote-allow and --remote-ports need --remote-images")
-                         : CLEF_OK;
+        return has_rules
+                   ? clef_fail(
+                         error, CLEF_USAGE,
+                         "--remote-allow, --remote-ports and --remote-ca need --remote-images")
+                   : CLEF_OK;
     }
     memcpy(workplace->remote_hosts, settings->remote_hosts.items, sizeof workplace->remote_hosts);
     remote->hosts = workplace->remote_hosts;
     remote->host_count = settings->remote_hosts.count;
+    remote->certificates = settings->remote_certificates;
     workplace->record_options.remote_images = remote;
-    return settings->remote_ports == NULL ? CLEF_OK
-                                          : read_ports(settings->remote_ports, workplace, error);
+    clef_status status =
+        remote->certificates == NULL ? CLEF_OK : check_certificates(remote->certificates, error);
+    return status != CLEF_OK || settings->remote_ports == NULL
+               ? status
+               : read_ports(settings->remote_ports, workplace, error);
 }
 
 clef_status clef_workplace_find(const clef_invocation *invocation, clef_workplace *workplace,

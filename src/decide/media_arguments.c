@@ -5,10 +5,53 @@
 #include "decide/render.h"
 #include "media/media_error.h"
 
+#include <stdio.h>
+
+/* What was found instead: scalars as they stand, as far as a message goes; the rest by kind. */
+static void describe_value(const clef_json *value, char found[CLEF_NAME_BYTES]) {
+    switch (value->type) {
+    case CLEF_JSON_NULL:
+    case CLEF_JSON_FALSE:
+    case CLEF_JSON_TRUE:
+        snprintf(found, CLEF_NAME_BYTES, "%s",
+                 value->type == CLEF_JSON_NULL    ? "null"
+                 : value->type == CLEF_JSON_FALSE ? "false"
+                                                  : "true");
+        break;
+    case CLEF_JSON_NUMBER:
+        clef_render_name(value->text, found);
+        break;
+    case CLEF_JSON_STRING:
+        snprintf(found, CLEF_NAME_BYTES, "a string");
+        break;
+    case CLEF_JSON_ARRAY:
+        snprintf(found, CLEF_NAME_BYTES, "a list");
+        break;
+    case CLEF_JSON_OBJECT:
+        snprintf(found, CLEF_NAME_BYTES, "a mapping");
+        break;
+    }
+}
+
 static clef_status refuse_value(const clef_json *value, const char *expected, clef_error *error) {
     char name[CLEF_NAME_BYTES];
+    char found[CLEF_NAME_BYTES];
     clef_render_name(value->key, name);
-    clef_fail_media(error, CLEF_BAD_REQUEST, "media_kwargs: %s: expected %s", name, expected);
+    describe_value(value, found);
+    clef_fail_media(error, CLEF_BAD_REQUEST, "media_kwargs: %s: expected %s, found %s", name,
+                    expected, found);
+    clef_render_place(value->key, name);
+    clef_error_set_place(error, "media_kwargs" CLEF_PLACE_SEPARATOR "%s", name);
+    return CLEF_BAD_REQUEST;
+}
+
+static clef_status refuse_key(const clef_json *value, clef_error *error) {
+    char name[CLEF_NAME_BYTES];
+    clef_render_name(value->key, name);
+    clef_fail_media(error, CLEF_BAD_REQUEST,
+                    "media_kwargs: %s: expected one of the keys size, min_pixels, max_pixels, "
+                    "do_sample_frames, fps, num_frames, video_metadata, cap_pixels_per_frame",
+                    name);
     clef_render_place(value->key, name);
     clef_error_set_place(error, "media_kwargs" CLEF_PLACE_SEPARATOR "%s", name);
     return CLEF_BAD_REQUEST;
@@ -123,10 +166,7 @@ static clef_status check_keys(const clef_json *object, clef_error *error) {
             i++;
         }
         if (i == KEY_COUNT) {
-            return refuse_value(value,
-                                "one of the keys size, min_pixels, max_pixels, do_sample_frames, "
-                                "fps, num_frames, video_metadata, cap_pixels_per_frame",
-                                error);
+            return refuse_key(value, error);
         }
     }
     return CLEF_OK;

@@ -92,7 +92,7 @@ static clef_status read_media(clef_record *record, const clef_record_options *op
     clef_fetch_rules rules = {0};
     if (remote != NULL) {
         rules = (clef_fetch_rules){remote->hosts, remote->host_count, remote->ports,
-                                   remote->port_count};
+                                   remote->port_count, remote->certificates};
     }
     const clef_media_settings settings = {
         .usual = &record->model->media_usual,

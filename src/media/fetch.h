@@ -19,6 +19,8 @@ typedef struct clef_fetch_rules {
     size_t host_count;
     const uint16_t *ports; /* borrowed, [port_count]; none: 80 and 443 */
     size_t port_count;
+    const char *certificates; /* borrowed; PEM file of the authorities that count; NULL: the
+                                 system's */
 } clef_fetch_rules;
 
 /* Whether this build fetches anything. */

@@ -218,6 +218,11 @@ static bool set_options(fetch *of) {
     SET(CURLOPT_XFERINFOFUNCTION, look_up);
     SET(CURLOPT_XFERINFODATA, of);
     SET(CURLOPT_NOPROGRESS, 0L);
+    if (of->rules->certificates != NULL) {
+        /* The directory would go on counting beside the file. */
+        SET(CURLOPT_CAINFO, of->rules->certificates);
+        SET(CURLOPT_CAPATH, (char *)NULL);
+    }
 #undef SET
     return is_set;
 }

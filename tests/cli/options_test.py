@@ -12,7 +12,7 @@ from pathlib import Path
 
 from program import DEMO, FIXTURES, PROGRAM, ROOT, TINY, answer, environment, run
 
-COMMANDS = ("ask", "encode", "info", "quantize", "bench", "help", "version")
+COMMANDS = ("ask", "encode", "info", "quantize", "bench", "serve", "help", "version")
 
 
 class Options(unittest.TestCase):
@@ -81,6 +81,31 @@ class Options(unittest.TestCase):
         same = [answer("ask", *form, DEMO) for form in (["--round", "none"], ["--round=none"])]
         self.assertEqual(same[0], same[1])
         self.assertNotEqual(same[0], answer("ask", DEMO))
+
+    def test_what_contradicts_itself(self) -> None:
+        self.refused("ask", "--state", "x", "--state", "y", "--noul", "z", says="--state is given more than once")
+        self.refused("help", "--man", "ask", says="exclude each other")
+        self.refused("help", "--man", "--completion", "bash", says="exclude each other")
+        self.refused("help", "ask", "--completion", "bash", says="exclude each other")
+
+    def test_empty_texts(self) -> None:
+        self.refused("ask", "--remote-images", "--remote-allow", "", DEMO, says="--remote-allow takes HOST, not an empty text")
+        for name in ("prefix-cache-bytes", "prefix-cache-entries", "prefix-cache-dir", "feature-cache-bytes"):
+            self.refused("serve", f"--{name}=", says=f"--{name} takes ")
+
+    def test_bytes_have_a_limit_that_is_named(self) -> None:
+        for name in ("prefix-cache-bytes", "feature-cache-bytes"):
+            for value in ("-1", "1G", "1125899906842625", "9" * 40):
+                self.refused("serve", "--port", "0", f"--{name}={value}",
+                             says=f'--{name} takes a whole number of bytes from 0 to 1,125,899,906,842,624 (1 PiB), not "{value}"')
+
+    def test_files_of_keys_are_named_in_full(self) -> None:
+        self.refused("serve", "--port", "0", "--api-key-file", "/no/such/keys", says="--api-key-file /no/such/keys: keys is missing")
+        self.refused("serve", "--port", "0", "--api-key-file", "/dev/null", says="--api-key-file /dev/null: null is not a regular file")
+
+    def test_more_tokens_than_positions(self) -> None:
+        self.refused("info", "--max-tokens", "16385", says="--max-tokens: a limit of 16385 tokens is over the model's context of 16384")
+        answer("info", "--max-tokens", "16384")
 
     def test_numbers(self) -> None:
         for value in ("0", "1025", "-1", "+1", "1.0", "x", "", "99999999999999999999", " 1"):

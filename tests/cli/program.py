@@ -24,7 +24,7 @@ SIZE_LIMIT = 64 << 20
 def environment(**more: str) -> dict[str, str]:
     """What a program needs to run at all, and what the test gives: nothing of the host's settings. One thread, because
     suites run side by side."""
-    kept = ("PATH", "HOME", "ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS")
+    kept = ("PATH", "HOME", "ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS")
     return {**{name: os.environ[name] for name in kept if name in os.environ}, "CLEF_MODEL": str(TINY),
             "CLEF_THREADS": "1", **more}
 

@@ -164,7 +164,7 @@ class Quantize(unittest.TestCase):
         self.refused(self.folder / "none", "-o", self.output, says=f"model {self.folder}/none: ", status=5)
         recipe = self.folder / "recipe.json"
         for text, says in (("{", "not valid JSON"), ('{"rules":[{"tensors":"mpl.*","type":"int8"}]}', '"mpl.*"'),
-                           ('{"defualt":"int8"}', 'unknown field "defualt"'), ("", "neither int8, int4 or mixed")):
+                           ('{"defualt":"int8"}', 'unknown field "defualt"'), ("", f'the recipe "{recipe}" is empty')):
             recipe.write_text(text)
             self.refused(TINY, "-o", self.output, "--recipe", recipe, says=says)
         answer("quantize", TINY, "-o", self.output)

@@ -215,6 +215,14 @@ class ShortForm(unittest.TestCase):
             done = run("ask", "--state", "s", "--noul", "x", *options)
             self.assertEqual((done.returncode, done.stdout), (2, b""), options)
             self.assertIn(says, done.stderr.decode())
+        with tempfile.TemporaryDirectory() as folder:
+            empty = Path(folder, "empty")
+            empty.touch()
+            for options, says in ((["--image", empty], f'the picture "{empty}" is empty'), (["--video", empty], f'the video "{empty}" is empty'),
+                                  (["--video", folder], f'the frame "{empty}" is empty')):
+                done = run("ask", "--state", "s", "--noul", "x", *options)
+                self.assertEqual((done.returncode, done.stdout), (3, b""), options)
+                self.assertIn(says, done.stderr.decode())
         done = run("ask", "--state", "@no-such-file", "--noul", "x")
         self.assertEqual(done.returncode, 2)
         self.assertIn('the state "no-such-file"', done.stderr.decode())

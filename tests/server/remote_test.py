@@ -7,10 +7,13 @@ from __future__ import annotations
 import base64
 import http.server
 import json
+import shutil
 import socket
 import socketserver
+import ssl
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import unittest
@@ -77,6 +80,9 @@ class Host(http.server.BaseHTTPRequestHandler):
 class ThreadingServer(socketserver.ThreadingMixIn, http.server.HTTPServer):
     daemon_threads = True
     request_queue_size = 64
+
+    def handle_error(self, *_: Any) -> None:
+        """A client that does not trust the host hangs up; that is what is wanted."""
 
 
 def with_images(*urls: Any, **more: Any) -> dict[str, Any]:
@@ -223,6 +229,83 @@ class Remote(unittest.TestCase):
             done = ask(*options, images=text)
             self.assertEqual(done.returncode, 2)
             self.assertIn(says, done.stderr.decode())
+
+
+def make_certificate(folder: str) -> tuple[str, str]:
+    """Key and certificate of 127.0.0.1, which is its own authority."""
+    key, certificate = f"{folder}/key.pem", f"{folder}/certificate.pem"
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=clef test", "-addext",
+                    "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", certificate], check=True, capture_output=True)
+    return key, certificate
+
+
+@unittest.skipUnless(shutil.which("openssl"), "there is no openssl to make a certificate")
+class Secure(unittest.TestCase):
+    """The same host twice: by https, with a certificate that nobody knows, and by http."""
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.folder = tempfile.TemporaryDirectory()
+        key, cls.certificate = make_certificate(cls.folder.name)
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(cls.certificate, key)
+        cls.hosts = [ThreadingServer(("127.0.0.1", 0), Host) for _ in range(2)]
+        # The handshake is left to the thread that reads: one client that hangs up in it must not end the host.
+        cls.hosts[0].socket = context.wrap_socket(cls.hosts[0].socket, server_side=True, do_handshake_on_connect=False)
+        for host in cls.hosts:
+            threading.Thread(target=host.serve_forever, daemon=True).start()
+        ports = [host.server_address[1] for host in cls.hosts]
+        cls.secure, cls.plain = f"https://127.0.0.1:{ports[0]}", f"http://127.0.0.1:{ports[1]}"
+        cls.allowed = ("--remote-images", "--remote-allow", "127.0.0.1", "--remote-ports", f"{ports[0]},{ports[1]}")
+
+    @classmethod
+    def tearDownClass(cls) -> None:
+        for host in cls.hosts:
+            host.shutdown()
+            host.server_close()
+        cls.folder.cleanup()
+
+    def setUp(self) -> None:
+        Host.asked.clear()
+
+    @staticmethod
+    def to(url: str) -> str:
+        return "/to/" + base64.urlsafe_b64encode(url.encode()).decode()
+
+    def status(self, service: Service, url: str) -> int:
+        reply = service.decide(with_images(url))
+        if reply.status != 200:
+            self.assertEqual(reply.detail[0]["msg"], FAILED, url)
+        return reply.status
+
+    def test_j03_secure_never_leads_to_plain(self) -> None:
+        with Service(*self.allowed, "--remote-ca", self.certificate) as service:
+            for url, status in ((f"{self.secure}/a.jpg", 200), (f"{self.plain}/a.jpg", 200), (self.secure + self.to(f"{self.secure}/b.jpg"), 200),
+                                (self.plain + self.to(f"{self.secure}/c.jpg"), 200), (self.secure + self.to(f"{self.plain}/no.jpg"), 422),
+                                (self.plain + self.to(self.secure + self.to(f"{self.plain}/no.jpg")), 422)):
+                self.assertEqual(self.status(service, url), status, url)
+        self.assertEqual([path for path in Host.asked if path.endswith(".jpg")], ["/a.jpg", "/a.jpg", "/b.jpg", "/c.jpg"])
+
+    def test_who_is_not_known_is_not_asked(self) -> None:
+        with Service(*self.allowed) as service:
+            self.assertEqual(self.status(service, f"{self.secure}/a.jpg"), 422)
+            self.assertEqual(self.status(service, f"{self.plain}/a.jpg"), 200)
+        with Service(*self.allowed, "--remote-allow", "localhost", "--remote-ca", self.certificate) as service:
+            self.assertEqual(self.status(service, f"{self.secure.replace('127.0.0.1', 'localhost')}/a.jpg"), 422)  # another name
+        self.assertEqual(Host.asked, ["/a.jpg"])
+
+    def test_a_file_that_holds_none(self) -> None:
+        with tempfile.NamedTemporaryFile() as other:
+            other.write(b"no certificate")
+            other.flush()
+            for options, says in ((("--remote-ca", self.certificate), "need --remote-images"),
+                                  (("--remote-images", "--remote-ca", "/no/such.pem"), "--remote-ca /no/such.pem: such.pem is missing"),
+                                  (("--remote-images", "--remote-ca", other.name), f"--remote-ca {other.name}: it holds no certificate"),
+                                  (("--remote-images", "--remote-ca", "/tmp"), "--remote-ca /tmp: tmp is a directory"),
+                                  (("--remote-images", "--remote-ca", ""), "--remote-ca takes FILE")):
+                done = subprocess.run([PROGRAM, "serve", "--port", "0", *options], capture_output=True, timeout=120, env=clean_environment(),
+                                      check=False)
+                self.assertEqual(done.returncode, 2, options)
+                self.assertIn(says, done.stderr.decode())
 
 
 def is_built() -> bool:

@@ -226,25 +226,39 @@ static void wrong_arguments_are_named(void **state) {
     static const struct {
         const char *json, *message, *place;
     } cases[] = {
-        {"{\"fps\":\"x\"}", "media_kwargs: fps: expected a number",
+        {"{\"fps\":\"x\"}", "media_kwargs: fps: expected a number, found a string",
          "media_kwargs\x1f"
          "fps"},
-        {"{\"num_frames\":2.5}", "media_kwargs: num_frames: expected a whole number over 0",
+        {"{\"num_frames\":2.5}",
+         "media_kwargs: num_frames: expected a whole number over 0, found 2.5",
          "media_kwargs\x1f"
          "num_frames"},
-        {"{\"num_frames\":0}", "media_kwargs: num_frames: expected a whole number over 0",
+        {"{\"num_frames\":0}", "media_kwargs: num_frames: expected a whole number over 0, found 0",
          "media_kwargs\x1f"
          "num_frames"},
-        {"{\"do_sample_frames\":0}", "media_kwargs: do_sample_frames: expected true or false",
+        {"{\"do_sample_frames\":0}",
+         "media_kwargs: do_sample_frames: expected true or false, found 0",
          "media_kwargs\x1f"
          "do_sample_frames"},
         {"{\"size\":3}",
-         "media_kwargs: size: expected a mapping with shortest_edge and longest_edge",
+         "media_kwargs: size: expected a mapping with shortest_edge and longest_edge, found 3",
          "media_kwargs\x1f"
          "size"},
-        {"{\"video_metadata\":7}", "media_kwargs: video_metadata: expected a list of mappings",
+        {"{\"video_metadata\":7}",
+         "media_kwargs: video_metadata: expected a list of mappings, found 7",
          "media_kwargs\x1f"
          "video_metadata"},
+        {"{\"cap_pixels_per_frame\":[]}",
+         "media_kwargs: cap_pixels_per_frame: expected true or false, found a list",
+         "media_kwargs\x1f"
+         "cap_pixels_per_frame"},
+        {"{\"fps\":{}}", "media_kwargs: fps: expected a number, found a mapping",
+         "media_kwargs\x1f"
+         "fps"},
+        {"{\"max_pixels\":true}",
+         "media_kwargs: max_pixels: expected a whole number over 0, found true",
+         "media_kwargs\x1f"
+         "max_pixels"},
         {"{\"bogus\":1}",
          "media_kwargs: bogus: expected one of the keys size, min_pixels, max_pixels, "
          "do_sample_frames, fps, num_frames, video_metadata, cap_pixels_per_frame",

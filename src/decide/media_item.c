@@ -109,7 +109,7 @@ clef_status clef_media_picture_read(const clef_json *value, clef_media_source *s
     item->frames[0] = image.picture;
     item->frame_count = 1;
     item->grid = image.grid;
-    item->digest = image.digest;
+    item->digest = clef_image_digest(&image);
     return CLEF_OK;
 }
 

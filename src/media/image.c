@@ -1,13 +1,6 @@
 /* The way of one picture through the layer. */
 #include "media/image.h"
 
-static clef_digest name_picture(const clef_picture *picture) {
-    clef_digest_state state;
-    clef_digest_begin(&state, CLEF_DIGEST_KEY);
-    clef_picture_add_digest(picture, &state);
-    return clef_digest_finish(&state);
-}
-
 /* Decoded and resized, within what the grant allows; afterwards it holds the resized one. */
 static clef_status read_pixels(const void *bytes, size_t length, const clef_image_options *options,
                                const clef_picture_facts *facts, uint32_t width, uint32_t height,
@@ -47,8 +40,14 @@ clef_status clef_image_read(const void *bytes, size_t length, const clef_image_o
     image->decoded_width = facts.width;
     image->decoded_height = facts.height;
     image->grid = clef_patch_grid_of(1, width, height);
-    image->digest = name_picture(&image->picture);
     return CLEF_OK;
+}
+
+clef_digest clef_image_digest(const clef_image *image) {
+    clef_digest_state state;
+    clef_digest_begin(&state, CLEF_DIGEST_KEY);
+    clef_picture_add_digest(&image->picture, &state);
+    return clef_digest_finish(&state);
 }
 
 void clef_image_release(clef_image *image) {

@@ -1,7 +1,8 @@
-/* A picture made ready for the vision tower: decoded, resized, counted, named by a digest. */
+/* A picture made ready for the vision tower: decoded, resized, counted. */
 #ifndef CLEF_MEDIA_IMAGE_H
 #define CLEF_MEDIA_IMAGE_H
 
+#include "base/digest.h"
 #include "base/memory_budget.h"
 #include "media/decode.h"
 #include "media/patches.h"
@@ -20,7 +21,6 @@ typedef struct clef_image {
     clef_picture picture; /* owned; resized */
     clef_patch_grid grid; /* for clef_patches_write(&picture, 1, …) */
     uint32_t decoded_width, decoded_height;
-    clef_digest digest; /* of `picture`: what the model sees, so a key of caches */
 } clef_image;
 
 /* From encoded bytes, borrowed for the call. Errors as clef_picture_decode and clef_image_size_fit;
@@ -28,6 +28,8 @@ typedef struct clef_image {
  * what the picture takes, and waits for what reading it takes besides. */
 clef_status clef_image_read(const void *bytes, size_t length, const clef_image_options *options,
                             clef_image *image, clef_error *error);
+/* Of `picture`: what the model sees, so a key of caches. */
+clef_digest clef_image_digest(const clef_image *image);
 void clef_image_release(clef_image *image);
 
 #endif

@@ -1,5 +1,7 @@
-/* Cuts resized frames into patches and normalises their bytes by a table of 256 numbers. */
+/* Cuts resized frames into patches and normalises their bytes. */
 #include "media/patches.h"
+
+#include "media/wide.h"
 
 #include <string.h>
 
@@ -16,26 +18,46 @@ size_t clef_patch_token_count(clef_patch_grid grid) {
     return clef_patch_grid_features(grid, MERGE);
 }
 
-static void fill_table(float table[256], clef_pixel_rule rule) {
-    for (int byte = 0; byte < 256; byte++) {
-        table[byte] = rule == CLEF_PIXEL_TORCH ? ((float)byte - 127.5f) / 127.5f
-                                               : ((float)byte / 255.0f - 0.5f) / 0.5f;
-    }
+CLEF_WIDE_BODY float value_of(uint8_t byte, const clef_pixel_rule rule) {
+    return rule == CLEF_PIXEL_TORCH ? ((float)byte - 127.5f) / 127.5f
+                                    : ((float)byte / 255.0f - 0.5f) / 0.5f;
 }
 
 /* One frame of a patch: [16, 16, 3] bytes at `from` to the planes [16, 16] of its colours, which
  * stand two planes apart in out. */
-static void write_frame(const uint8_t *from, size_t row, const float table[256], float *out) {
+CLEF_WIDE_BODY void write_planes(const uint8_t *restrict from, size_t row,
+                                 const clef_pixel_rule rule, float *restrict out) {
     for (size_t y = 0; y < SIDE; y++) {
-        float *red = out + y * SIDE;
-        float *green = red + CLEF_PATCH_FRAMES * PLANE_VALUES;
-        float *blue = green + CLEF_PATCH_FRAMES * PLANE_VALUES;
+        uint8_t colours[3][SIDE];
         for (size_t x = 0; x < SIDE; x++) {
-            red[x] = table[from[3 * x]];
-            green[x] = table[from[3 * x + 1]];
-            blue[x] = table[from[3 * x + 2]];
+            colours[0][x] = from[3 * x];
+            colours[1][x] = from[3 * x + 1];
+            colours[2][x] = from[3 * x + 2];
+        }
+        for (size_t c = 0; c < 3; c++) {
+            float *plane = out + c * CLEF_PATCH_FRAMES * PLANE_VALUES + y * SIDE;
+            for (size_t x = 0; x < SIDE; x++) {
+                plane[x] = value_of(colours[c][x], rule);
+            }
         }
         from += row;
+    }
+}
+
+static CLEF_WIDE void write_frame_wide(const uint8_t *from, size_t row, clef_pixel_rule rule,
+                                       float *out) {
+    if (rule == CLEF_PIXEL_TORCH) {
+        write_planes(from, row, CLEF_PIXEL_TORCH, out);
+    } else {
+        write_planes(from, row, rule, out);
+    }
+}
+
+static void write_frame(const uint8_t *from, size_t row, clef_pixel_rule rule, float *out) {
+    if (clef_has_wide()) {
+        write_frame_wide(from, row, rule, out);
+    } else {
+        write_planes(from, row, rule, out);
     }
 }
 
@@ -61,14 +83,12 @@ void clef_patches_write(const clef_picture *frames, uint32_t frame_count, clef_p
     clef_patch_grid grid = clef_patch_grid_of(frame_count, frames->width, frames->height);
     size_t pair_patches = clef_patch_grid_frame(grid);
     size_t row = (size_t)frames->width * 3;
-    float table[256];
-    fill_table(table, rule);
     for (size_t number = first; number < first + count; number++) {
         size_t frame = number / pair_patches * CLEF_PATCH_FRAMES;
         size_t offset = find_patch(number % pair_patches, grid, row);
-        write_frame(frames[frame].rgb + offset, row, table, out);
+        write_frame(frames[frame].rgb + offset, row, rule, out);
         if (frame + 1 < frame_count) {
-            write_frame(frames[frame + 1].rgb + offset, row, table, out + PLANE_VALUES);
+            write_frame(frames[frame + 1].rgb + offset, row, rule, out + PLANE_VALUES);
         } else {
             repeat_frame(out);
         }

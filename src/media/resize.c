@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "media/resize_weights.h"
+#include "media/wide.h"
 
 #include <string.h>
 
@@ -16,8 +17,8 @@ static inline uint8_t clamp_to_byte(int32_t sum) {
 }
 
 /* sums[i] += weight · in[i]. Weights of 16 bits have a cheap instruction everywhere. */
-static void add_weighted(int32_t *restrict sums, const uint8_t *restrict in, size_t length,
-                         int32_t weight) {
+CLEF_WIDE_BODY void add_weighted(int32_t *restrict sums, const uint8_t *restrict in, size_t length,
+                                 int32_t weight) {
     if (weight == (int16_t)weight) {
         int16_t narrow = (int16_t)weight;
         for (size_t i = 0; i < length; i++) {
@@ -30,16 +31,17 @@ static void add_weighted(int32_t *restrict sums, const uint8_t *restrict in, siz
     }
 }
 
-static void store_bytes(const int32_t *restrict sums, uint8_t *restrict out, size_t length,
-                        unsigned precision) {
+CLEF_WIDE_BODY void store_bytes(const int32_t *restrict sums, uint8_t *restrict out, size_t length,
+                                unsigned precision) {
     for (size_t i = 0; i < length; i++) {
         out[i] = clamp_to_byte(sums[i] >> precision);
     }
 }
 
 /* [in_height, row] to [out_height, row]. */
-static void resize_height(const uint8_t *in, size_t row, const clef_resize_weights *weights,
-                          uint32_t out_height, uint8_t *out) {
+CLEF_WIDE_BODY void resize_columns(const uint8_t *in, size_t row,
+                                   const clef_resize_weights *weights, uint32_t out_height,
+                                   uint8_t *out) {
     int32_t sums[STRETCH];
     int32_t half = 1 << (weights->precision - 1);
     for (uint32_t y = 0; y < out_height; y++) {
@@ -55,6 +57,21 @@ static void resize_height(const uint8_t *in, size_t row, const clef_resize_weigh
             }
             store_bytes(sums, out + y * row + x, length, weights->precision);
         }
+    }
+}
+
+static CLEF_WIDE void resize_height_wide(const uint8_t *in, size_t row,
+                                         const clef_resize_weights *weights, uint32_t out_height,
+                                         uint8_t *out) {
+    resize_columns(in, row, weights, out_height, out);
+}
+
+static void resize_height(const uint8_t *in, size_t row, const clef_resize_weights *weights,
+                          uint32_t out_height, uint8_t *out) {
+    if (clef_has_wide()) {
+        resize_height_wide(in, row, weights, out_height, out);
+    } else {
+        resize_columns(in, row, weights, out_height, out);
     }
 }
 

@@ -124,7 +124,8 @@ class Media(unittest.TestCase):
             self.assertLessEqual(service.metric("clef_feature_cache_bytes"), 2000000)
             self.assertGreater(service.metric("clef_feature_cache_evictions_total"), 0)
             self.assertTrue(service.metric_becomes('clef_memory_bytes{kind="pictures"}', 0))
-        self.assertLess(sizes[2] - sizes[1], 12 << 20, sizes)
+        if SLOWNESS == 1:  # sanitizers keep freed memory
+            self.assertLess(sizes[2] - sizes[1], 12 << 20, sizes)
 
     def test_refusals(self) -> None:
         huge = b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", 60000, 60000, 8, 2, 0, 0, 0)) + chunk(b"IDAT", b"")

@@ -25,11 +25,11 @@ test-sanitize: build-sanitize/Makefile  ## every suite under address and undefin
 	@cmake --build build-sanitize --parallel $(JOBS)
 	@python3 tools/run_tests.py --build build-sanitize --jobs $(JOBS)
 
-test-threads:  ## the suites with threads under the thread sanitizer, with clang
-	@tools/install_dependencies.sh build clang test
+test-threads:  ## the suites with threads under the thread sanitizer
+	@tools/install_dependencies.sh build test
 	@test -f build-thread/Makefile || cmake --preset sanitize-thread
 	@cmake --build build-thread --parallel $(JOBS)
-	@TSAN_OPTIONS=ignore_noninstrumented_modules=1 ctest --test-dir build-thread --output-on-failure \
+	@ctest --test-dir build-thread --output-on-failure \
 		-R '^(unit|server)/|^engine/engine/(sharing|cancel|handles|cache_store)_test'
 
 fuzz:  ## fuzz each parser for SECONDS (60) seconds, with clang

@@ -22,7 +22,7 @@ function(clef_library)
     string(TOUPPER ${kind} type)
     add_library(clef_${kind} ${type} ${objects})
     target_include_directories(clef_${kind} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>)
-    target_link_libraries(clef_${kind} PRIVATE ${modules} OpenMP::OpenMP_C Threads::Threads m ${CMAKE_DL_LIBS})
+    target_link_libraries(clef_${kind} PRIVATE ${modules} Threads::Threads m ${CMAKE_DL_LIBS})
     set_target_properties(clef_${kind} PROPERTIES OUTPUT_NAME clef LINKER_LANGUAGE C)
   endforeach()
   set_target_properties(clef_shared PROPERTIES VERSION ${PROJECT_VERSION}

@@ -14,8 +14,6 @@ function(clef_set_warnings)
     add_link_options(-fsanitize=address,undefined)
   endif()
   if(CLEF_SANITIZE_THREAD)
-    # Clang's OpenMP tells the sanitizer who waits for whom (archer, part of libomp). With gcc its
-    # threads meet in ways that the sanitizer cannot see: there, run with one thread of OpenMP.
     add_compile_options(-fsanitize=thread -fno-omit-frame-pointer)
     add_link_options(-fsanitize=thread)
   endif()

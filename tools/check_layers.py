@@ -30,16 +30,16 @@ SYSTEM_HEADERS: dict[str, tuple[str, ...]] = {
     **{name: ("src/server/*", "src/cli/http_client.*") for name in "netdb.h netinet/tcp.h".split()},
     "netinet/in.h": ("src/media/fetch_curl.c", "src/server/*", "src/cli/http_client.*"),
     **{name: ("src/cli/*", "tests/*") for name in "locale.h getopt.h poll.h sys/ioctl.h".split()},
-    "signal.h": ("src/base/background.c", "src/cli/*", "tests/*"),
+    "signal.h": ("src/base/thread.c", "src/cli/*", "tests/*"),
     "sys/file.h": ("src/base/folder.c",),
     **{name: ("tests/*",) for name in "arpa/inet.h cmocka.h malloc.h sys/un.h".split()},
     "setjmp.h": ("src/media/escape.c", "tests/*"),
-    "pthread.h": ("src/base/background.c", "src/base/memory_budget.c", "src/server/*", "src/cli/serve_signals.*",
+    "pthread.h": ("src/base/thread.h", "src/base/memory_budget.c", "src/server/*", "src/cli/serve_signals.*",
                   "src/cli/bench_clients.c", "tests/*"),
     "sys/socket.h": ("src/media/fetch_curl.c", "src/server/*", "src/cli/http_client.c", "tests/*"),
     "stdatomic.h": ("src/base/*", "src/engine/*", "tests/*"),
     **{name: ("src/base/*", "src/weights/*", "src/cli/*", "tests/*") for name in "dirent.h sys/stat.h".split()},
-    **{name: ("src/base/parallel.c", "tests/*") for name in "omp.h xmmintrin.h".split()},
+    **{name: ("src/base/number_mode.h", "tests/*") for name in ("xmmintrin.h",)},
     "cpuid.h": ("src/backend/cpu/cpu_levels.c",),
     # Outside libraries, each with its adapter.
     "sodium.h": ("src/base/digest.c",),
@@ -70,7 +70,6 @@ CALLS: dict[str, tuple[str, ...]] = {
     **{name: ("src/base/*", "src/cli/*") for name in "fopen freopen".split()},
     **{name: () for name in "abort assert system popen strdup strndup asprintf vasprintf".split()},
 }
-PRAGMA_OPENMP = ("src/base/parallel.c",)
 
 PROGRAM = "cli"
 PROGRAM_MAY_USE = {"cli", "server", "base"}
@@ -152,9 +151,6 @@ def check_file(root: Path, path: str, layers: dict[str, set[str]]) -> Iterator[s
         if name in CALLS and not allowed(path, CALLS[name]):
             where = f"only {', '.join(CALLS[name])} may" if CALLS[name] else "nothing may"
             yield f"{path}:{line}: {name}() is called; {where}"
-    for found in re.finditer(r"#\s*pragma\s+omp\b|_Pragma\s*\(\s*\"\s*omp\b", without_comments(text)):
-        if not allowed(path, PRAGMA_OPENMP):
-            yield f"{path}:{line_of(text, found.start())}: OpenMP belongs to {PRAGMA_OPENMP[0]}"
 
 
 def check_arrows(layers: dict[str, set[str]]) -> Iterator[str]:

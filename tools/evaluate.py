@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -72,9 +71,7 @@ def ask(program: Path, model: Path, bodies: list[str], options: list[str]) -> It
         requests = Path(folder, "requests.jsonl")
         requests.write_text("".join(body + "\n" for body in bodies), encoding="utf-8")
         command = [str(program), "ask", "--batch", "--output", "raw", "--model", str(model), *options, str(requests)]
-        # Waiting threads sleep: beside other work, spinning ones take the time they wait for.
-        environment = {"OMP_WAIT_POLICY": "passive", **os.environ}
-        done = subprocess.run(command, stdout=subprocess.PIPE, encoding="utf-8", env=environment)
+        done = subprocess.run(command, stdout=subprocess.PIPE, encoding="utf-8")
     lines = done.stdout.removesuffix("\n").split("\n")
     if done.returncode != 0 or len(lines) != len(bodies):
         failed = next((line for line in lines if '"error"' in line), "")

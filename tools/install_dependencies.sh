@@ -18,11 +18,11 @@ has_module() { # has_module MODULE...: known to pkg-config
     if pkg-config --exists "$@" 2>/dev/null; then found=yes; else found=no; fi
 }
 
-# A compiler that finds the C library and OpenMP.
+# A compiler that finds the C library.
 find_compiler() {
     found=no
     for compiler in ${CC:-} cc gcc; do
-        if printf '#include <stdio.h>\n#include <omp.h>\n' | "$compiler" -fopenmp -E - >/dev/null 2>&1; then
+        if printf '#include <stdio.h>\n' | "$compiler" -E - >/dev/null 2>&1; then
             found=yes
             return
         fi
@@ -59,8 +59,6 @@ for group in "${@:-build}"; do
         ;;
     clang)
         has_command clang && need clang
-        if printf '#include <omp.h>\n' | clang -fopenmp -E - >/dev/null 2>&1; then found=yes; else found=no; fi
-        need libomp-dev
         ;;
     format)
         has_command clang-format && need clang-format

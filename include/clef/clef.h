@@ -41,7 +41,10 @@ typedef struct clef_runtime_options {
     const char *cpu_level; /* highest level of kernels to use, by name; NULL: the best there is */
 } clef_runtime_options;
 
-/* CLEF_USAGE for a thread count or level out of range; CLEF_OUT_OF_MEMORY. */
+/* Starts the threads, which sleep while there is nothing to do. Sessions of one runtime may compute
+ * at the same time, each on a thread of its own; the other threads then help whoever came first.
+ * CLEF_USAGE for a thread count or level out of range; CLEF_OUT_OF_MEMORY, also when the system
+ * gives fewer threads. */
 CLEF_API clef_status clef_runtime_create(const clef_runtime_options *options,
                                          clef_runtime **runtime, clef_error *error);
 CLEF_API void clef_runtime_close(clef_runtime *runtime);

@@ -9,7 +9,7 @@
 #ifndef CLEF_BACKEND_BACKEND_H
 #define CLEF_BACKEND_BACKEND_H
 
-#include "base/error.h"
+#include "base/thread_pool.h"
 #include "tensor/matrix.h"
 
 /* The grid: chunks of the delta rule, key blocks of attention, pages of state, steps of slices. */
@@ -230,9 +230,10 @@ struct clef_backend {
     unsigned thread_count;
 };
 
-/* The CPU backend. level NULL or "": the best the machine has. CLEF_USAGE names the levels there
- * are; CLEF_OUT_OF_MEMORY. */
-clef_status clef_cpu_backend_create(unsigned thread_count, const char *level, clef_backend **out,
+/* The CPU backend. pool NULL: the calling thread alone; otherwise it outlives the backend. level
+ * NULL or "": the best the machine has. CLEF_USAGE names the levels there are; CLEF_OUT_OF_MEMORY.
+ */
+clef_status clef_cpu_backend_create(clef_thread_pool *pool, const char *level, clef_backend **out,
                                     clef_error *error);
 
 /* One product. */

@@ -2,9 +2,7 @@
 #include "base/background.h"
 
 #include "base/memory.h"
-
-#include <pthread.h>
-#include <signal.h>
+#include "base/thread.h"
 
 struct clef_background {
     pthread_t thread;
@@ -35,16 +33,6 @@ static void *run(void *argument) {
     return NULL;
 }
 
-/* Signals belong to the threads of the program. */
-static int start_thread(clef_background *background) {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int failure = pthread_create(&background->thread, NULL, run, background);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return failure;
-}
-
 clef_status clef_background_create(clef_background **out, clef_error *error) {
     clef_background *background = clef_allocate(1, sizeof *background);
     *out = NULL;
@@ -53,7 +41,7 @@ clef_status clef_background_create(clef_background **out, clef_error *error) {
     }
     pthread_mutex_init(&background->mutex, NULL);
     pthread_cond_init(&background->changed, NULL);
-    if (start_thread(background) != 0) {
+    if (!clef_thread_start(&background->thread, run, background)) {
         pthread_cond_destroy(&background->changed);
         pthread_mutex_destroy(&background->mutex);
         clef_release(background);

@@ -1,5 +1,5 @@
 /* One thread beside the caller's, for one slow thing at a time (writing files). Computation is
- * shared out elsewhere (parallel.h). The only file pair that names threads of the system. */
+ * shared out elsewhere (thread_pool.h). */
 #ifndef CLEF_BASE_BACKGROUND_H
 #define CLEF_BASE_BACKGROUND_H
 

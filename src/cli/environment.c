@@ -4,10 +4,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* How often a waiting thread looks before it sleeps: some microseconds, as long as the gap between
- * two products of a step. */
-#define WAITING_TURNS "300"
-
 static const clef_environment_entry entries[] = {
     {"CLEF_MODEL", "Model directory when --model is not given."},
     {"CLEF_THREADS", "Number of threads when --threads is not given."},
@@ -38,9 +34,6 @@ static const clef_environment_entry entries[] = {
     {"TERM", "\"dumb\" or unset: no colour and no progress line."},
     {"COLUMNS", "Width of tables and help in columns; otherwise the terminal is asked."},
     {"LC_ALL, LC_CTYPE, LANG", "The first that is set tells whether the terminal shows UTF-8."},
-    {"OMP_WAIT_POLICY, GOMP_SPINCOUNT",
-     "Whether waiting threads sleep (passive) or spin (active), and for how long they spin first; "
-     "passive behind some microseconds when neither is set."},
     {NULL, NULL},
 };
 
@@ -98,14 +91,6 @@ void clef_environment_read(clef_environment *environment) {
     }
     if (environment->locale == NULL) {
         environment->locale = read_variable("LANG");
-    }
-}
-
-void clef_environment_let_threads_sleep(char **arguments) {
-    if (getenv("OMP_WAIT_POLICY") == NULL && getenv("GOMP_SPINCOUNT") == NULL &&
-        setenv("OMP_WAIT_POLICY", "passive", 0) == 0 &&
-        setenv("GOMP_SPINCOUNT", WAITING_TURNS, 0) == 0) {
-        execv("/proc/self/exe", arguments);
     }
 }
 

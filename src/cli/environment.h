@@ -39,11 +39,6 @@ typedef struct clef_environment_entry {
 
 void clef_environment_read(clef_environment *environment);
 
-/* Lets OpenMP's threads sleep while they wait, unless the user chose a policy. OpenMP reads its
- * variables before main, so the program starts itself again, once; when that cannot be done it goes
- * on as it is. docs/decisions/0001-waiting-threads.md has the measurement. */
-void clef_environment_let_threads_sleep(char **arguments);
-
 /* The list of variables, ended by a NULL name; static. */
 const clef_environment_entry *clef_environment_list(void);
 

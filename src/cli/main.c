@@ -124,7 +124,6 @@ int main(int argument_count, char **arguments) {
     clef_error close_error = {0};
     const clef_command *command = NULL;
     char hint[96];
-    clef_environment_let_threads_sleep(arguments);
     /* A reader that goes away shows as a failed write, which is handled. */
     signal(SIGPIPE, SIG_IGN);
     clef_interrupt_explain_lost_files();

@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 
 #include "base/digest.h"
+#include "base/thread_pool.h"
 #include "decide/answer.h"
 #include "engine/made_weights.h"
 #include "engine/record_media.h"
@@ -16,7 +17,7 @@
 
 struct clef_runtime {
     atomic_size_t references;
-    unsigned thread_count;
+    clef_thread_pool *pool; /* of every session, whoever comes first */
     char level[32];
     char levels[128];
 };

@@ -6,7 +6,6 @@
 #include "engine/made_weights.h"
 
 #include "base/memory.h"
-#include "base/parallel.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -194,7 +193,7 @@ static void fill_row(void *context, size_t row, unsigned worker) {
 
 /* A tensor as rows: a matrix as it is, everything else as one. */
 static void fill_tensor(clef_made_weights *made, size_t index, unsigned char *data,
-                        unsigned thread_count) {
+                        clef_thread_pool *pool) {
     clef_stored_tensor *tensor = &made->tensors[index];
     bool is_matrix = tensor->rank == 2;
     size_t rows = is_matrix ? (size_t)tensor->shape[0] : 1;
@@ -212,11 +211,11 @@ static void fill_tensor(clef_made_weights *made, size_t index, unsigned char *da
         size_t columns = (size_t)matrix->shape[1] * (is_int8 ? 1 : 2);
         work.range.spread = sqrtf(3.0f / (float)columns) / (is_int8 ? 127.0f : 8.0f);
     }
-    clef_parallel_for(thread_count, rows, fill_row, &work);
+    clef_thread_pool_run(pool, CLEF_THREAD_LIMIT, rows, fill_row, &work);
     tensor->data = data;
 }
 
-clef_status clef_made_weights_fill(clef_made_weights *made, unsigned thread_count,
+clef_status clef_made_weights_fill(clef_made_weights *made, clef_thread_pool *pool,
                                    clef_error *error) {
     made->data = clef_allocate_aligned(made->bytes, 1);
     if (made->data == NULL) {
@@ -224,7 +223,7 @@ clef_status clef_made_weights_fill(clef_made_weights *made, unsigned thread_coun
     }
     unsigned char *next = made->data;
     for (size_t i = 0; i < made->count; i++) {
-        fill_tensor(made, i, next, thread_count);
+        fill_tensor(made, i, next, pool);
         next += (made->tensors[i].bytes + 63) / 64 * 64;
     }
     return CLEF_OK;

@@ -4,6 +4,7 @@
 #ifndef CLEF_ENGINE_MADE_WEIGHTS_H
 #define CLEF_ENGINE_MADE_WEIGHTS_H
 
+#include "base/thread_pool.h"
 #include "model/recipe.h"
 
 typedef struct clef_made_weights {
@@ -22,8 +23,8 @@ clef_status clef_made_weights_plan(const clef_config *config, const clef_head_co
                                    const clef_recipe *recipe, clef_made_weights *made,
                                    clef_error *error);
 
-/* Takes the planned memory and fills it on `thread_count` threads. CLEF_OUT_OF_MEMORY. */
-clef_status clef_made_weights_fill(clef_made_weights *made, unsigned thread_count,
+/* Takes the planned memory and fills it on the threads of `pool`. CLEF_OUT_OF_MEMORY. */
+clef_status clef_made_weights_fill(clef_made_weights *made, clef_thread_pool *pool,
                                    clef_error *error);
 
 /* A zeroed one is fine. */

@@ -15,7 +15,7 @@ const char *clef_shape_names(void) {
 
 static clef_status make_stores(clef_model *model, bool has_head, clef_error *error) {
     clef_made_weights *made = &model->made;
-    clef_status status = clef_made_weights_fill(made, model->runtime->thread_count, error);
+    clef_status status = clef_made_weights_fill(made, model->runtime->pool, error);
     if (status == CLEF_OK) {
         status = clef_weight_store_over(made->tensors, made->backbone_count, made->backbone_bytes,
                                         &model->backbone_store, error);

@@ -37,7 +37,7 @@ clef_status clef_meter_create(clef_runtime *runtime, clef_meter **out, clef_erro
     uint64_t spare = clef_system_memory_available() / 8;
     clef_level level = CLEF_LEVEL_reference;
     (void)clef_level_parse(runtime->level, &level); /* a runtime's level has a name of the list */
-    clef_status status = clef_machine_peak_create(level, runtime->thread_count,
+    clef_status status = clef_machine_peak_create(level, runtime->pool,
                                                   (size_t)(spare < READ_BYTES ? spare : READ_BYTES),
                                                   &meter->peak, error);
     if (status != CLEF_OK) {

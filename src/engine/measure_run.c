@@ -145,7 +145,7 @@ static clef_status take_lists(clef_measure *measure, clef_error *error) {
 static clef_status take_backends(clef_measure *measure, clef_error *error) {
     clef_runtime *runtime = measure->model->runtime;
     clef_status status =
-        clef_cpu_backend_create(runtime->thread_count, runtime->level, &measure->backend, error);
+        clef_cpu_backend_create(runtime->pool, runtime->level, &measure->backend, error);
     if (status == CLEF_OK) {
         status = measure->backend->operations->reserve(measure->backend, measure->row_limit,
                                                        clef_network_widest_input(&measure->network),

@@ -103,7 +103,7 @@ static clef_status take_memory(clef_vision_measure *measure, clef_error *error) 
 static clef_status take_backends(clef_vision_measure *measure, const clef_runtime *runtime,
                                  clef_error *error) {
     clef_status status =
-        clef_cpu_backend_create(runtime->thread_count, runtime->level, &measure->backend, error);
+        clef_cpu_backend_create(runtime->pool, runtime->level, &measure->backend, error);
     if (status == CLEF_OK) {
         status = measure->backend->operations->reserve(measure->backend, measure->row_limit,
                                                        clef_network_widest_input(&measure->network),

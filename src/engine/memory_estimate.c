@@ -38,7 +38,7 @@ uint64_t clef_model_session_bytes(const clef_model *model, size_t rows) {
     uint64_t lists = rows * (4 * sizeof(uint32_t) + sizeof(clef_span_part));
     return clef_workspace_floats(network, rows) * (uint64_t)sizeof(float) +
            rounded_bytes(network, rows) + lists +
-           (uint64_t)model->runtime->thread_count * THREAD_BYTES;
+           (uint64_t)clef_thread_pool_size(model->runtime->pool) * THREAD_BYTES;
 }
 
 void clef_model_estimate(const clef_model *model, uint32_t rows_per_step, uint32_t tokens,

@@ -5,7 +5,6 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/memory.h"
-#include "base/parallel.h"
 #include "weights/weight_files.h"
 
 #include <inttypes.h>
@@ -93,7 +92,7 @@ size_t clef_quantize_job_rows(const clef_quantize_job *job, const clef_quantize_
                      .rows_per_task = rows_per_task};
     atomic_init(&work.bad_row, SIZE_MAX);
     size_t task_count = (count + rows_per_task - 1) / rows_per_task;
-    clef_parallel_for(job->thread_count, task_count, run_task, &work);
+    clef_thread_pool_run(job->pool, CLEF_THREAD_LIMIT, task_count, run_task, &work);
     return atomic_load(&work.bad_row);
 }
 
@@ -134,7 +133,8 @@ static clef_status make_scratch(clef_quantize_job *job) {
     size_t widest = job->plan->widest;
     size_t measured = clef_repack_measured_scratch(widest);
     job->row_floats = CLEF_QUANTIZE_RUN * widest + (measured > widest ? measured : widest);
-    job->rows = clef_allocate_aligned(job->thread_count * job->row_floats, sizeof *job->rows);
+    job->rows = clef_allocate_aligned(clef_thread_pool_size(job->pool) * job->row_floats,
+                                      sizeof *job->rows);
     job->block = clef_allocate_aligned(block_bytes, 1);
     job->scales = clef_allocate_aligned(scale_count, sizeof *job->scales);
     if (job->rows == NULL || job->block == NULL || job->scales == NULL) {
@@ -243,7 +243,7 @@ static clef_status quantize_model(clef_model *model, const char *output,
         clef_quantize_job job = {.options = options,
                                  .plan = &plan,
                                  .output = output,
-                                 .thread_count = model->runtime->thread_count,
+                                 .pool = model->runtime->pool,
                                  .total_bytes = 2 * plan.source_bytes,
                                  .error = error};
         status = begin_measuring(&job, model);

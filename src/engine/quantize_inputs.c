@@ -187,7 +187,7 @@ clef_status clef_quantize_inputs_create(clef_model *model, clef_record *const *r
         status = require_memory(inputs, error);
     }
     if (status == CLEF_OK) {
-        status = clef_cpu_backend_create(model->runtime->thread_count, model->runtime->level,
+        status = clef_cpu_backend_create(model->runtime->pool, model->runtime->level,
                                          &inputs->backend, error);
     }
     if (status == CLEF_OK) {

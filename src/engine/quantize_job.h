@@ -3,6 +3,7 @@
 #define CLEF_ENGINE_QUANTIZE_JOB_H
 
 #include "base/staging.h"
+#include "base/thread_pool.h"
 #include "engine/quantize_plan.h"
 
 typedef struct clef_quantize_job {
@@ -11,9 +12,9 @@ typedef struct clef_quantize_job {
     clef_quantize_inputs *inputs; /* NULL: nothing is measured */
     clef_staging *staging;
     const char *output; /* as the caller calls it */
-    unsigned thread_count;
+    clef_thread_pool *pool;
     uint64_t done_bytes, total_bytes;
-    float *rows;       /* [thread_count, row_floats] */
+    float *rows;       /* [threads of pool, row_floats] */
     size_t row_floats; /* CLEF_QUANTIZE_RUN widest rows, and scratch behind them */
     void *block;       /* CLEF_QUANTIZE_BLOCK bytes, or one row */
     float *scales;     /* of the rows in the block */

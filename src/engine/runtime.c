@@ -1,10 +1,8 @@
-/* The runtime: how many threads and which kernels. Holds no threads and no memory of its own; every
- * session makes its backend from it. */
+/* The runtime: the threads, and which kernels. Every session makes its backend from it. */
 #include "engine/handles.h"
 
 #include "base/machine.h"
 #include "base/memory.h"
-#include "base/parallel.h"
 
 #include <stdio.h>
 
@@ -35,16 +33,20 @@ clef_status clef_runtime_create(const clef_runtime_options *options, clef_runtim
     }
     /* A backend checks the level's name and says which levels there are. */
     clef_backend *backend;
-    clef_status status = clef_cpu_backend_create(threads, chosen.cpu_level, &backend, error);
+    clef_status status = clef_cpu_backend_create(NULL, chosen.cpu_level, &backend, error);
     if (status != CLEF_OK) {
         clef_release(runtime);
         return status;
     }
     atomic_init(&runtime->references, 1);
-    runtime->thread_count = threads;
     snprintf(runtime->level, sizeof runtime->level, "%s", backend->level);
     snprintf(runtime->levels, sizeof runtime->levels, "%s", backend->levels);
     clef_backend_destroy(backend);
+    status = clef_thread_pool_create(threads, &runtime->pool, error);
+    if (status != CLEF_OK) {
+        clef_release(runtime);
+        return status;
+    }
     *out = runtime;
     return CLEF_OK;
 }
@@ -56,12 +58,13 @@ clef_runtime *clef_runtime_share(clef_runtime *runtime) {
 
 void clef_runtime_close(clef_runtime *runtime) {
     if (runtime != NULL && atomic_fetch_sub(&runtime->references, 1) == 1) {
+        clef_thread_pool_close(runtime->pool);
         clef_release(runtime);
     }
 }
 
 uint32_t clef_runtime_threads(const clef_runtime *runtime) {
-    return runtime->thread_count;
+    return clef_thread_pool_size(runtime->pool);
 }
 
 const char *clef_runtime_level(const clef_runtime *runtime) {

@@ -110,8 +110,8 @@ clef_status clef_session_create(clef_model *model, const clef_session_options *o
     session->state_byte_limit = options == NULL ? 0 : options->state_bytes;
     session->seen.byte_limit = options == NULL ? 0 : options->feature_cache_bytes;
     clef_page_pool_init(&session->pool, model->network.layout.page_floats);
-    status = clef_cpu_backend_create(model->runtime->thread_count, model->runtime->level,
-                                     &session->backend, error);
+    status = clef_cpu_backend_create(model->runtime->pool, model->runtime->level, &session->backend,
+                                     error);
     if (status == CLEF_OK) {
         status = session->backend->operations->reserve(session->backend, session->row_limit,
                                                        clef_network_widest_input(&model->network),

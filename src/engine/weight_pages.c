@@ -7,8 +7,8 @@
 
 #include "base/file.h"
 #include "base/memory.h"
-#include "base/parallel.h"
 #include "base/system_memory.h"
+#include "base/thread_pool.h"
 
 /* Less than this read from disks in a step is not the weights. */
 #define NOTICED_BYTES ((uint64_t)16 << 20)
@@ -41,7 +41,7 @@ typedef struct weight_part {
 struct clef_weight_pages {
     clef_layer_watch watch;
     clef_arena arena;
-    unsigned thread_count;
+    clef_thread_pool *pool;
     weight_part *parts;    /* [layer_count + 1] */
     uint64_t *layer_bytes; /* [layer_count] */
     size_t layer_count;
@@ -68,8 +68,8 @@ static void fetch_piece(void *context, size_t task, unsigned worker) {
 }
 
 static void fetch(const clef_weight_pages *pages, size_t part) {
-    clef_parallel_for(pages->thread_count, pages->parts[part].piece_count, fetch_piece,
-                      &pages->parts[part]);
+    clef_thread_pool_run(pages->pool, CLEF_THREAD_LIMIT, pages->parts[part].piece_count,
+                         fetch_piece, &pages->parts[part]);
 }
 
 /* Whole ranges at once: pages that hang together across two pieces would stay. */
@@ -280,7 +280,7 @@ clef_status clef_weight_pages_create(const clef_model *model, size_t layer_count
         return clef_fail_memory(error, sizeof *pages, "the pages of weights");
     }
     pages->watch = (clef_layer_watch){begin_layer, pages};
-    pages->thread_count = model->runtime->thread_count;
+    pages->pool = model->runtime->pool;
     pages->layer_count = layer_count;
     pages->parts = clef_arena_allocate(&pages->arena, pages->layer_count + 1, sizeof *pages->parts);
     pages->layer_bytes =

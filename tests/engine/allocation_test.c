@@ -315,7 +315,7 @@ static void forward_pass_allocates_nothing(void **state) {
     clef_sequence *sequence = NULL;
     clef_head_reading reading;
     clef_page_pool_init(&pool, network->layout.page_floats);
-    assert_ok(clef_cpu_backend_create(2, NULL, &backend, &error), &error);
+    assert_ok(clef_cpu_backend_create(threads_of(2), NULL, &backend, &error), &error);
     assert_ok(clef_workspace_create(network, rows, &workspace, &error), &error);
     assert_ok(clef_sequence_create(&network->layout, &pool, &sequence, &error), &error);
     assert_ok(clef_sequence_reserve(sequence, rows, &error), &error);

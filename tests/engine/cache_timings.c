@@ -92,7 +92,7 @@ static double head_seconds(clef_model *model, const clef_record *record) {
     clef_head_reading reading;
     float logits[64];
     clef_page_pool_init(&pool, model->network.layout.page_floats);
-    assert_ok(clef_cpu_backend_create(1, model->runtime->level, &backend, &error), &error);
+    assert_ok(clef_cpu_backend_create(NULL, model->runtime->level, &backend, &error), &error);
     assert_ok(clef_sequence_create(&model->network.layout, &pool, &sequence, &error), &error);
     assert_ok(clef_sequence_reserve(sequence, record->task.token_count, &error), &error);
     for (size_t i = 0; i < sequence->page_count; i++) {

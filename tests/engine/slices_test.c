@@ -112,7 +112,7 @@ static bench open_bench(const char *directory, const char *level, size_t words) 
     bench b = {.model = open_model_with(directory, 1, level)};
     b.record = encode_made(b.model, 21, words);
     b.task = &b.record->task;
-    assert_ok(clef_cpu_backend_create(1, level, &b.backend, &error), &error);
+    assert_ok(clef_cpu_backend_create(NULL, level, &b.backend, &error), &error);
     assert_ok(clef_workspace_create(&b.model->network, ROW_LIMIT, &b.workspace, &error), &error);
     clef_page_pool_init(&b.pool, b.model->network.layout.page_floats);
     b.positions = clef_allocate((size_t)3 * ROW_LIMIT, sizeof *b.positions);

@@ -5,7 +5,6 @@
 
 #include "base/machine.h"
 #include "base/memory.h"
-#include "base/parallel.h"
 
 #include <stdio.h>
 
@@ -109,7 +108,8 @@ double fill_formula(const tensor_formula *formula, uint64_t first, size_t count,
                     .out = out,
                     .sums = clef_allocate(blocks, sizeof(double))};
     assert_non_null(work.sums);
-    clef_parallel_for(clef_machine_cpus(), blocks, fill_block, &work);
+    clef_thread_pool_run(threads_of(clef_machine_cpus()), CLEF_THREAD_LIMIT, blocks, fill_block,
+                         &work);
     double sum = 0;
     for (size_t i = 0; i < blocks; i++) {
         sum += work.sums[i];

@@ -3,7 +3,6 @@
 
 #include "base/machine.h"
 #include "base/memory.h"
-#include "base/parallel.h"
 
 #include <stdio.h>
 
@@ -24,7 +23,7 @@ void open_stage(test_stage *stage, const clef_network *network, size_t row_limit
     clef_error error = {0};
     *stage = (struct test_stage){.network = network};
     unsigned threads = thread_count == 0 ? clef_machine_cpus() : thread_count;
-    assert_ok(clef_cpu_backend_create(threads, level, &stage->backend, &error), &error);
+    assert_ok(clef_cpu_backend_create(threads_of(threads), level, &stage->backend, &error), &error);
     assert_ok(clef_workspace_create(network, row_limit, &stage->workspace, &error), &error);
     clef_page_pool_init(&stage->pool, network->layout.page_floats);
     assert_ok(clef_sequence_create(&network->layout, &stage->pool, &stage->sequence, &error),
@@ -91,7 +90,7 @@ void run_tokens(test_stage *stage, const uint32_t *tokens, size_t count, size_t 
 void for_each_level(void (*test)(void *context, const char *level), void *context) {
     clef_backend *backend = NULL;
     clef_error error = {0};
-    assert_ok(clef_cpu_backend_create(1, NULL, &backend, &error), &error);
+    assert_ok(clef_cpu_backend_create(NULL, NULL, &backend, &error), &error);
     for (const char *next = backend->levels; *next != '\0';) {
         char level[64];
         size_t length = strcspn(next, " ");

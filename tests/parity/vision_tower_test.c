@@ -84,7 +84,7 @@ static float *run_tower(const clef_network *network, const clef_vision_picture *
     size_t columns = network->config.hidden_size;
     float *out = clef_allocate(features * columns, sizeof *out);
     assert_non_null(out);
-    assert_ok(clef_cpu_backend_create(threads, level, &backend, &error), &error);
+    assert_ok(clef_cpu_backend_create(threads_of(threads), level, &backend, &error), &error);
     assert_ok(backend->operations->reserve(backend, row_limit, clef_network_widest_input(network),
                                            &error),
               &error);

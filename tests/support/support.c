@@ -4,11 +4,34 @@
 #include "base/memory.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 void assert_ok(clef_status status, const clef_error *error) {
     if (status != CLEF_OK) {
         fail_msg("%s: %s [%s]", clef_status_name(status), error->message, error->place);
     }
+}
+
+enum { POOLS = 64 };
+static clef_thread_pool *pools[POOLS + 1]; /* by size */
+
+static void close_pools(void) {
+    for (size_t i = 0; i <= POOLS; i++) {
+        clef_thread_pool_close(pools[i]);
+    }
+}
+
+clef_thread_pool *threads_of(unsigned count) {
+    static bool closes;
+    unsigned size = count < POOLS ? count : POOLS;
+    if (size > 1 && pools[size] == NULL) {
+        clef_error error = {0};
+        assert_ok(clef_thread_pool_create(size, &pools[size], &error), &error);
+        if (!closes) {
+            closes = atexit(close_pools) == 0;
+        }
+    }
+    return pools[size];
 }
 
 clef_text load_file(const char *path) {

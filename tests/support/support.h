@@ -12,9 +12,13 @@
 #include "base/arena.h"
 #include "base/buffer.h"
 #include "base/json.h"
+#include "base/thread_pool.h"
 
 /* Fails the test with the error's message when status is not CLEF_OK. */
 void assert_ok(clef_status status, const clef_error *error);
+
+/* A pool of that many threads, NULL for one. Lives until the program ends. */
+clef_thread_pool *threads_of(unsigned count);
 
 /* Whole file as a text, or a failed test. Freed with clef_release((void *)text.bytes). */
 clef_text load_file(const char *path);

@@ -17,7 +17,6 @@ GOOD = {
     "include/clef/clef.h": "#include <clef/status.h>\n",
     "src/base/text.h": "#include <clef/status.h>\n",
     "src/base/memory.c": "#include <stdlib.h>\nvoid *f(void) { return malloc(1); }\n",
-    "src/base/parallel.c": "#include <omp.h>\n#pragma omp parallel\n",
     "src/tensor/matrix.h": '#include "base/text.h"\n',
     "src/tensor/kernel_avx2.c": "#include <immintrin.h>\n",
     "src/engine/model.c": '#include <clef/clef.h>\n#include "tensor/matrix.h"\n',
@@ -71,10 +70,9 @@ class CheckLayers(unittest.TestCase):
         self.refused("src/tensor/kernel.c", "#include <immintrin.h>\n", 1, "immintrin.h")
         self.refused("src/tensor/kernel_neon.c", "#include <immintrin.h>\n", 1, "immintrin.h")
 
-    def test_openmp_in_one_file(self) -> None:
-        self.refused("src/tensor/x.c", "int x;\n#pragma omp parallel for\n", 2, "OpenMP")
-        self.refused("src/tensor/x.c", '_Pragma("omp parallel")\n', 1, "OpenMP")
-        self.refused("src/tensor/x.c", "#include <omp.h>\n", 1, "parallel.c")
+    def test_threads_in_few_files(self) -> None:
+        self.refused("src/tensor/x.c", "#include <pthread.h>\n", 1, "src/base/thread.h")
+        self.refused("src/tensor/x.c", "#include <omp.h>\n", 1, "unknown")
 
     def test_calls(self) -> None:
         for name in ("malloc", "calloc", "realloc", "free", "printf", "fprintf", "exit", "abort", "assert", "getenv"):

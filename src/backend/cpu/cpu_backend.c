@@ -2,7 +2,6 @@
 #include "backend/cpu/cpu_backend.h"
 
 #include "base/memory.h"
-#include "base/parallel.h"
 
 #include <stdio.h>
 
@@ -96,7 +95,7 @@ static size_t scratch_bytes(void) {
     return (bytes + 63) / 64 * 64;
 }
 
-clef_status clef_cpu_backend_create(unsigned thread_count, const char *level, clef_backend **out,
+clef_status clef_cpu_backend_create(clef_thread_pool *pool, const char *level, clef_backend **out,
                                     clef_error *error) {
     *out = NULL;
     clef_cpu_backend *cpu = clef_allocate(1, sizeof *cpu);
@@ -109,6 +108,8 @@ clef_status clef_cpu_backend_create(unsigned thread_count, const char *level, cl
         clef_release(cpu);
         return status;
     }
+    unsigned thread_count = clef_thread_pool_size(pool);
+    cpu->pool = pool;
     cpu->scratch_bytes = scratch_bytes();
     cpu->scratch = clef_allocate_aligned(thread_count, cpu->scratch_bytes);
     if (cpu->scratch == NULL) {

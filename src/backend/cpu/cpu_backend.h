@@ -4,10 +4,10 @@
 
 #include "backend/backend.h"
 #include "backend/cpu/kernel_table.h"
-#include "base/parallel.h"
 
 typedef struct clef_cpu_backend {
-    clef_backend base; /* first: a clef_backend* is a clef_cpu_backend* */
+    clef_backend base;      /* first: a clef_backend* is a clef_cpu_backend* */
+    clef_thread_pool *pool; /* or NULL */
     clef_kernel_table kernels;
     clef_level level;
     char levels[128];
@@ -26,13 +26,14 @@ static inline void *clef_cpu_scratch(const clef_cpu_backend *cpu, unsigned worke
 /* Below so many elementary operations, waking another thread costs more than it saves. */
 #define CLEF_CPU_SERIAL_COST 65536
 
-/* clef_parallel_for over the backend's threads, or over fewer when tasks of `cost` elementary
- * operations each are too small to share. */
+/* All tasks on the backend's threads, or on fewer when tasks of `cost` elementary operations each
+ * are too small to share. */
 static inline void clef_cpu_for(const clef_backend *backend, size_t task_count, size_t cost,
                                 clef_task *run, void *context) {
     size_t useful = 1 + task_count * cost / CLEF_CPU_SERIAL_COST;
     unsigned threads = backend->thread_count;
-    clef_parallel_for(useful < threads ? (unsigned)useful : threads, task_count, run, context);
+    clef_thread_pool_run(((const clef_cpu_backend *)backend)->pool,
+                         useful < threads ? (unsigned)useful : threads, task_count, run, context);
 }
 
 /* Starts a running softmax, and divides by its sum; out may be state.total (attention_state.c). */

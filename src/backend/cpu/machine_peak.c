@@ -4,7 +4,6 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "base/parallel.h"
 
 #define RUNS             5
 #define TASKS_PER_THREAD 4
@@ -66,17 +65,17 @@ static size_t count_read_tasks(const clef_machine_peak *peak) {
     return (peak->word_count + WORDS_PER_TASK - 1) / WORDS_PER_TASK;
 }
 
-clef_status clef_machine_peak_create(clef_level level, unsigned thread_count, size_t read_bytes,
+clef_status clef_machine_peak_create(clef_level level, clef_thread_pool *pool, size_t read_bytes,
                                      clef_machine_peak *peak, clef_error *error) {
     *peak = (clef_machine_peak){.kernels = clef_kernel_table_of(level),
-                                .thread_count = thread_count,
+                                .pool = pool,
                                 .word_count = read_bytes / sizeof *peak->words,
                                 .blocks = {FIRST_BLOCKS, FIRST_BLOCKS, FIRST_BLOCKS, 0}};
     peak->words = clef_allocate_aligned(peak->word_count, sizeof *peak->words);
     if (peak->words == NULL) {
         return clef_fail_memory(error, read_bytes, "the bytes that measure reading");
     }
-    clef_parallel_for(thread_count, count_read_tasks(peak), fill_words, peak);
+    clef_thread_pool_run(pool, CLEF_THREAD_LIMIT, count_read_tasks(peak), fill_words, peak);
     return CLEF_OK;
 }
 
@@ -90,7 +89,8 @@ static void sample_reading(clef_machine_peak *peak) {
     double *best = &peak->best[CLEF_MACHINE_PEAK_READ];
     for (int run = 0; run < RUNS; run++) {
         uint64_t start = clef_clock_ns();
-        clef_parallel_for(peak->thread_count, count_read_tasks(peak), read_words, &work);
+        clef_thread_pool_run(peak->pool, CLEF_THREAD_LIMIT, count_read_tasks(peak), read_words,
+                             &work);
         uint64_t elapsed = clef_clock_ns() - start;
         double rate = (double)(peak->word_count * sizeof *peak->words) / ((double)elapsed * 1e-9);
         *best = rate > *best ? rate : *best;
@@ -103,11 +103,11 @@ void clef_machine_peak_sample(clef_machine_peak *peak, clef_machine_peak_kind ki
         return;
     }
     peak_work work = {peak, kind};
-    size_t tasks = (size_t)peak->thread_count * TASKS_PER_THREAD;
+    size_t tasks = (size_t)clef_thread_pool_size(peak->pool) * TASKS_PER_THREAD;
     size_t *blocks = &peak->blocks[kind];
     for (int run = 0; run < RUNS;) {
         uint64_t start = clef_clock_ns();
-        clef_parallel_for(peak->thread_count, tasks, multiply, &work);
+        clef_thread_pool_run(peak->pool, CLEF_THREAD_LIMIT, tasks, multiply, &work);
         uint64_t elapsed = clef_clock_ns() - start;
         if (elapsed < SHORTEST_RUN_NS && *blocks < CLEF_PEAK_BLOCK_LIMIT) {
             *blocks *= 2;

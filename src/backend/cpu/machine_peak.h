@@ -5,7 +5,7 @@
 #define CLEF_BACKEND_CPU_MACHINE_PEAK_H
 
 #include "backend/cpu/kernel_table.h"
-#include "base/error.h"
+#include "base/thread_pool.h"
 
 typedef enum clef_machine_peak_kind {
     CLEF_MACHINE_PEAK_FMA,      /* operations a second, two a multiply-add */
@@ -17,7 +17,7 @@ typedef enum clef_machine_peak_kind {
 
 typedef struct clef_machine_peak {
     clef_kernel_table kernels;
-    unsigned thread_count;
+    clef_thread_pool *pool; /* or NULL */
     uint32_t *words; /* owned; what is read, too much for a cache; NULL: reading has no peak */
     size_t word_count;
     size_t blocks[CLEF_MACHINE_PEAK_COUNT]; /* of one task; grows until a run is long enough */
@@ -25,7 +25,7 @@ typedef struct clef_machine_peak {
 } clef_machine_peak;
 
 /* Takes and fills `read_bytes` bytes to read. CLEF_OUT_OF_MEMORY. */
-clef_status clef_machine_peak_create(clef_level level, unsigned thread_count, size_t read_bytes,
+clef_status clef_machine_peak_create(clef_level level, clef_thread_pool *pool, size_t read_bytes,
                                      clef_machine_peak *peak, clef_error *error);
 void clef_machine_peak_release(clef_machine_peak *peak);
 

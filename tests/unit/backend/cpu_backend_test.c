@@ -9,7 +9,7 @@ static void every_listed_level_can_be_had(void **state) {
     (void)state;
     clef_error error = {0};
     clef_backend *best = NULL;
-    assert_ok(clef_cpu_backend_create(1, NULL, &best, &error), &error);
+    assert_ok(clef_cpu_backend_create(NULL, NULL, &best, &error), &error);
     /* The names, lowest first, begin with the reference, and the best is among them. */
     assert_int_equal(strncmp(best->levels, "reference", 9), 0);
     assert_non_null(strstr(best->levels, best->level));
@@ -20,7 +20,7 @@ static void every_listed_level_can_be_had(void **state) {
         assert_true(clef_level_parse(name, &parsed));
         assert_int_equal(parsed, level);
         clef_backend *backend = NULL;
-        clef_status status = clef_cpu_backend_create(2, name, &backend, &error);
+        clef_status status = clef_cpu_backend_create(threads_of(2), name, &backend, &error);
         if (clef_level_is_supported((clef_level)level)) {
             assert_ok(status, &error);
             assert_string_equal(backend->level, name);
@@ -72,11 +72,11 @@ static void unknown_levels_are_refused(void **state) {
         clef_backend *backend = NULL;
         clef_level level;
         assert_false(clef_level_parse(names[i], &level));
-        assert_int_equal(clef_cpu_backend_create(1, names[i], &backend, &error), CLEF_USAGE);
+        assert_int_equal(clef_cpu_backend_create(NULL, names[i], &backend, &error), CLEF_USAGE);
         assert_null(backend);
         assert_non_null(strstr(error.message, names[i]));
         assert_non_null(strstr(error.message, "reference"));
-        assert_int_equal(clef_cpu_backend_create(1, names[i], &backend, NULL), CLEF_USAGE);
+        assert_int_equal(clef_cpu_backend_create(NULL, names[i], &backend, NULL), CLEF_USAGE);
     }
 }
 
@@ -84,7 +84,7 @@ static void empty_name_means_the_best(void **state) {
     (void)state;
     clef_error error = {0};
     clef_backend *backend = NULL;
-    assert_ok(clef_cpu_backend_create(1, "", &backend, &error), &error);
+    assert_ok(clef_cpu_backend_create(NULL, "", &backend, &error), &error);
     assert_string_equal(backend->level, clef_level_name(clef_level_best()));
     clef_backend_destroy(backend);
 }
@@ -94,7 +94,7 @@ static void every_operation_is_there(void **state) {
     (void)state;
     clef_error error = {0};
     clef_backend *backend = NULL;
-    assert_ok(clef_cpu_backend_create(1, NULL, &backend, &error), &error);
+    assert_ok(clef_cpu_backend_create(NULL, NULL, &backend, &error), &error);
     const char *bytes = (const char *)backend->operations;
     for (size_t at = 0; at < sizeof *backend->operations; at += sizeof(void (*)(void))) {
         void (*operation)(void);
@@ -109,7 +109,7 @@ static void threads_have_scratch_of_their_own(void **state) {
     (void)state;
     clef_error error = {0};
     clef_backend *backend = NULL;
-    assert_ok(clef_cpu_backend_create(5, NULL, &backend, &error), &error);
+    assert_ok(clef_cpu_backend_create(threads_of(5), NULL, &backend, &error), &error);
     const clef_cpu_backend *cpu = (const clef_cpu_backend *)backend;
     assert_true(cpu->scratch_bytes >= CLEF_MATMUL_SCRATCH);
     assert_true(cpu->scratch_bytes >=

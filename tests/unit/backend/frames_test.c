@@ -95,7 +95,7 @@ static void run(unsigned threads, const clef_frame_part *parts, size_t count, op
                 size_t first, size_t rows) {
     clef_error error = {0};
     clef_backend *backend = NULL;
-    assert_ok(clef_cpu_backend_create(threads, NULL, &backend, &error), &error);
+    assert_ok(clef_cpu_backend_create(threads_of(threads), NULL, &backend, &error), &error);
     if (o->is_rounded) {
         run_rounded(backend, parts, count, o, first, rows);
     } else {

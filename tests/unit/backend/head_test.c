@@ -26,7 +26,7 @@ static float *draw(size_t count, float range) {
 static clef_backend *open_backend(unsigned threads) {
     clef_error error = {0};
     clef_backend *backend = NULL;
-    assert_ok(clef_cpu_backend_create(threads, NULL, &backend, &error), &error);
+    assert_ok(clef_cpu_backend_create(threads_of(threads), NULL, &backend, &error), &error);
     return backend;
 }
 

@@ -105,7 +105,7 @@ static void in_one_go_as_alone(void **state) {
     for (unsigned threads = 1; threads <= 3; threads += 2) {
         clef_error error = {0};
         clef_backend *backend;
-        assert_ok(clef_cpu_backend_create(threads, NULL, &backend, &error), &error);
+        assert_ok(clef_cpu_backend_create(threads_of(threads), NULL, &backend, &error), &error);
         assert_ok(backend->operations->reserve(backend, MOST_ROWS, COLUMNS, &error), &error);
         for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
             check_rows(backend, parts, rows[i]);

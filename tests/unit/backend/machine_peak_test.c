@@ -8,7 +8,7 @@
 
 static void sample_all(clef_level level, clef_machine_peak *peak) {
     clef_error error = {0};
-    assert_ok(clef_machine_peak_create(level, 1, READ_BYTES, peak, &error), &error);
+    assert_ok(clef_machine_peak_create(level, NULL, READ_BYTES, peak, &error), &error);
     for (int kind = 0; kind < CLEF_MACHINE_PEAK_COUNT; kind++) {
         assert_true(peak->best[kind] == 0);
         clef_machine_peak_sample(peak, (clef_machine_peak_kind)kind);
@@ -46,7 +46,7 @@ static void refused(void **state) {
     clef_error error = {0};
     clef_machine_peak peak;
     (void)state;
-    assert_int_equal(clef_machine_peak_create(CLEF_LEVEL_reference, 1, SIZE_MAX, &peak, &error),
+    assert_int_equal(clef_machine_peak_create(CLEF_LEVEL_reference, NULL, SIZE_MAX, &peak, &error),
                      CLEF_OUT_OF_MEMORY);
     clef_machine_peak_release(&peak);
 }

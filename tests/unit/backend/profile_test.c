@@ -16,7 +16,7 @@ static int create(void **state) {
     static fixture_backends backends;
     clef_error error = {0};
     backends = (fixture_backends){0};
-    assert_ok(clef_cpu_backend_create(1, NULL, &backends.plain, &error), &error);
+    assert_ok(clef_cpu_backend_create(NULL, NULL, &backends.plain, &error), &error);
     assert_ok(
         clef_profile_backend_create(backends.plain, &backends.profile, &backends.profiling, &error),
         &error);

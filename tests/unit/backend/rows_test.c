@@ -35,7 +35,7 @@ static float *copy_of(const float *numbers, size_t count) {
 static clef_backend *open_backend(unsigned threads) {
     clef_error error = {0};
     clef_backend *backend = NULL;
-    assert_ok(clef_cpu_backend_create(threads, NULL, &backend, &error), &error);
+    assert_ok(clef_cpu_backend_create(threads_of(threads), NULL, &backend, &error), &error);
     return backend;
 }
 

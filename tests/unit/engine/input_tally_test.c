@@ -18,7 +18,7 @@ typedef struct bench {
 static void open_bench(bench *b, unsigned threads, size_t columns, size_t rows) {
     clef_error error = {0};
     *b = (bench){0};
-    assert_ok(clef_cpu_backend_create(threads, NULL, &b->backend, &error), &error);
+    assert_ok(clef_cpu_backend_create(threads_of(threads), NULL, &b->backend, &error), &error);
     assert_ok(clef_input_tally_create(columns, &b->tally, &error), &error);
     assert_ok(clef_tally_scratch_create(columns, rows, &b->scratch, &error), &error);
     b->x = (clef_matrix){NULL, rows, columns, columns + 5};

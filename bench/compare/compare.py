@@ -71,8 +71,8 @@ def digits(value: float) -> str:
 
 
 def rows(part: Part, samples: dict[tuple[int, Case], list[Facts]]) -> list[dict[str, Any]]:
-    peaks = [facts["peak_bytes_per_second"] for list_ in samples.values() for facts in list_
-             if "peak_bytes_per_second" in facts]
+    readings = [facts["read_bytes_per_second"] for list_ in samples.values() for facts in list_
+                if "read_bytes_per_second" in facts]
     made = []
     for (index, case), found in sorted(samples.items(), key=lambda entry: (part.cases.index(entry[0][1]), entry[0][0])):
         engine = part.engines[index]
@@ -85,8 +85,10 @@ def rows(part: Part, samples: dict[tuple[int, Case], list[Facts]]) -> list[dict[
         if case.work == "generate":
             bytes_per_second = statistics.median(facts["bytes_per_second"] for facts in found)
             row["bytes_per_second"] = f"{bytes_per_second:.0f}"
-            if peaks:
-                row["share_of_memory"] = digits(bytes_per_second / statistics.median(peaks))
+            if "share_of_memory" in found[0]:  # of the moment of each sample
+                row["share_of_memory"] = digits(statistics.median(facts["share_of_memory"] for facts in found))
+            elif readings:
+                row["share_of_memory"] = digits(bytes_per_second / statistics.median(readings))
         made.append(row)
     return made
 

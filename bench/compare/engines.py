@@ -16,6 +16,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, Sequence
 
+import shape
+
 HERE = Path(__file__).resolve().parent
 Facts = dict[str, Any]
 
@@ -83,7 +85,7 @@ class Worker(Engine):
         self.process.stdin.write(json.dumps(request) + "\n")
         answer = self.read()
         if case.work == "generate":
-            answer["bytes_per_second"] = self.facts["weight_bytes"] / answer["seconds"]
+            answer["bytes_per_second"] = (self.facts["weight_bytes"] + shape.state_bytes(case.sequences)) / answer["seconds"]
         return answer
 
     def sample(self, cases: Sequence[Case]) -> list[Facts]:

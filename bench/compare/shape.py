@@ -44,6 +44,13 @@ def layer_weight_count() -> int:
     return sum(rows * columns for layer in range(LAYERS) for rows, columns in layer_matrices(layer).values())
 
 
+def state_bytes(sequences: int) -> int:
+    """What a step of that many sequences reads and writes of fp32 delta-rule states and convolution inputs."""
+    layers = sum(not attends(layer) for layer in range(LAYERS))
+    floats = DELTA_VALUE_HEADS * DELTA_HEAD * DELTA_HEAD + DELTA_CHANNELS * (CONVOLUTION - 1)
+    return 2 * 4 * layers * floats * sequences
+
+
 def transformers_text() -> dict[str, object]:
     """The same as a text configuration of transformers."""
     return {"hidden_size": HIDDEN, "num_hidden_layers": LAYERS, "intermediate_size": FEED_FORWARD,

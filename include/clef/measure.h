@@ -41,9 +41,9 @@ CLEF_API void clef_meter_close(clef_meter *meter);
 /* Bytes of memory that the meter holds. */
 CLEF_API uint64_t clef_meter_bytes(const clef_meter *meter);
 
-/* A few short runs on all threads, some ten milliseconds each. The speed of a machine changes with
- * time: call this between the runs of what is compared with it. */
-CLEF_API void clef_meter_sample(clef_meter *meter, clef_peak peak);
+/* A few short runs on all threads, some ten milliseconds each; returns the best of them. The speed
+ * of a machine changes with time: call this between the runs of what is compared with it. */
+CLEF_API double clef_meter_sample(clef_meter *meter, clef_peak peak);
 
 /* The best of all runs so far; 0 before the first. A number type that the level has no instruction
  * for can be computed as fp32, so its peak is never below that of fp32. */
@@ -121,7 +121,10 @@ typedef struct clef_measured {
      * 4·D for each query head, layer and pair of a token and one not behind it, or of two patches.
      */
     double matrix_operations, delta_operations, attention_operations;
-    double weight_bytes; /* the layers' matrices as stored, with scales, once for each step */
+    /* What has to pass between memory and processor: the layers' matrices as stored, with scales,
+     * once for each step; and the states of delta layers, read and written once for each step and
+     * sequence in it. Not counted: keys and values, activations. */
+    double weight_bytes, state_bytes;
 } clef_measured;
 
 /* Runs once. The first run also brings weights into memory: let it warm up and do not count it.

@@ -32,6 +32,11 @@ static double operations_of(const clef_measured *measured) {
            measured->attention_operations;
 }
 
+/* All that had to pass between memory and processor, by formula. */
+static double bytes_of(const clef_measured *measured) {
+    return measured->weight_bytes + measured->state_bytes;
+}
+
 static void write_case(clef_value_writer *writer, const clef_bench_subject *subject,
                        const clef_bench_case *found) {
     const clef_measured *measured = &found->measured;
@@ -56,10 +61,12 @@ static void write_case(clef_value_writer *writer, const clef_bench_subject *subj
     clef_value_write_number(writer, "peak_gflops", found->peak * 1e-9);
     clef_value_write_number(writer, "share_of_peak",
                             share_of(operations_of(measured), seconds, found->peak));
-    clef_value_write_count(writer, "bytes_per_second", (uint64_t)(measured->weight_bytes * rate));
-    clef_value_write_count(writer, "peak_bytes_per_second", (uint64_t)found->read_peak);
+    clef_value_write_count(writer, "weight_bytes", (uint64_t)measured->weight_bytes);
+    clef_value_write_count(writer, "state_bytes", (uint64_t)measured->state_bytes);
+    clef_value_write_count(writer, "bytes_per_second", (uint64_t)(bytes_of(measured) * rate));
+    clef_value_write_count(writer, "read_bytes_per_second", (uint64_t)found->read_speed);
     clef_value_write_number(writer, "share_of_memory",
-                            share_of(measured->weight_bytes, seconds, found->read_peak));
+                            share_of(bytes_of(measured), seconds, found->read_speed));
     write_parts(writer, measured);
     clef_value_write_count(writer, "matrix_operations", (uint64_t)measured->matrix_operations);
     clef_value_write_count(writer, "delta_operations", (uint64_t)measured->delta_operations);
@@ -79,7 +86,7 @@ static void append_table_heading(clef_buffer *out, const clef_bench_subject *sub
         subject->thread_count, subject->thread_count == 1 ? "" : "s", subject->repeat_count);
     clef_buffer_append_format(
         out,
-        "                               %% of  weights    %% of  %% of time:\n"
+        "                               %% of   memory    %% of  %% of time:\n"
         "%8s  tokens/s  GFLOP/s    peak     GB/s  memory  products  delta attn.  head  rest"
         "     memory\n",
         subject->measures_patches ? "patches" : "tokens");
@@ -94,7 +101,7 @@ static void append_table_case(clef_buffer *out, const clef_bench_case *found) {
     double seconds = seconds_of(measured->total_ns);
     double rate = seconds > 0 ? 1 / seconds : 0;
     double operations = operations_of(measured) * rate;
-    double bytes = measured->weight_bytes * rate;
+    double bytes = bytes_of(measured) * rate;
     double percents[CLEF_PART_COUNT];
     for (int part = 0; part < CLEF_PART_COUNT; part += 1) {
         percents[part] = percent_of((double)measured->part_ns[part], (double)measured->total_ns);
@@ -102,7 +109,7 @@ static void append_table_case(clef_buffer *out, const clef_bench_case *found) {
     clef_buffer_append_format(
         out, "%8u%10.1f%9.1f%8.1f%9.2f%8.1f%10.1f%7.1f%6.1f%6.1f%6.1f%8.2f GB\n", found->size,
         (double)measured->token_count * rate, operations * 1e-9,
-        percent_of(operations, found->peak), bytes * 1e-9, percent_of(bytes, found->read_peak),
+        percent_of(operations, found->peak), bytes * 1e-9, percent_of(bytes, found->read_speed),
         percents[CLEF_PART_MATRIX_PRODUCTS], percents[CLEF_PART_DELTA_RULE],
         percents[CLEF_PART_ATTENTION], percents[CLEF_PART_HEAD], percents[CLEF_PART_REST],
         (double)found->peak_memory_bytes * 1e-9);

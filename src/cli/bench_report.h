@@ -24,7 +24,7 @@ typedef struct clef_bench_case {
     uint32_t size;          /* tokens of a sequence, or patches of a picture */
     clef_measured measured; /* the run with the median time */
     double peak;            /* operations a second of the type of the matrix products */
-    double read_peak;       /* bytes a second */
+    double read_speed;      /* bytes a second, around that run */
     uint64_t peak_memory_bytes;
 } clef_bench_case;
 

@@ -216,27 +216,38 @@ static void describe_subject(bench *run) {
 
 /* ---- measuring ---- */
 
+typedef struct timed_run {
+    clef_measured measured;
+    double read_speed; /* mean of those just before and just behind it */
+} timed_run;
+
 static int compare_times(const void *left, const void *right) {
-    const clef_measured *a = left;
-    const clef_measured *b = right;
-    return (a->total_ns > b->total_ns) - (a->total_ns < b->total_ns);
+    const timed_run *a = left;
+    const timed_run *b = right;
+    return (a->measured.total_ns > b->measured.total_ns) -
+           (a->measured.total_ns < b->measured.total_ns);
 }
 
-/* Runs of the model and of the peaks in turn; `runs` has room for all. */
-static clef_status run_case(const bench *run, clef_measure *measure, clef_measured *runs,
+/* Runs of the model and of the peaks in turn; `runs` has room for all. The speed of memory, which
+ * others use too, is that of the moment; the other peaks belong to this machine's cores alone, and
+ * the best counts. */
+static clef_status run_case(const bench *run, clef_measure *measure, timed_run *runs,
                             clef_bench_case *found, clef_error *error) {
     size_t count = run->subject.repeat_count;
     clef_peak peak = clef_measure_peak(measure);
-    clef_status status = clef_measure_run(measure, &runs[0], error); /* warms up */
+    clef_status status = clef_measure_run(measure, &runs[0].measured, error); /* warms up */
+    double before = clef_meter_sample(run->meter, CLEF_PEAK_READ);
     for (size_t i = 0; status == CLEF_OK && i < count; i += 1) {
-        clef_meter_sample(run->meter, peak);
-        clef_meter_sample(run->meter, CLEF_PEAK_READ);
-        status = clef_measure_run(measure, &runs[i], error);
+        (void)clef_meter_sample(run->meter, peak);
+        status = clef_measure_run(measure, &runs[i].measured, error);
+        double after = clef_meter_sample(run->meter, CLEF_PEAK_READ);
+        runs[i].read_speed = (before + after) / 2;
+        before = after;
     }
     qsort(runs, count, sizeof *runs, compare_times);
-    found->measured = runs[(count - 1) / 2];
+    found->measured = runs[(count - 1) / 2].measured;
+    found->read_speed = runs[(count - 1) / 2].read_speed;
     found->peak = clef_meter_peak(run->meter, peak);
-    found->read_peak = clef_meter_peak(run->meter, CLEF_PEAK_READ);
     return status;
 }
 
@@ -255,7 +266,7 @@ static clef_status measure_case(const bench *run, uint32_t size, clef_bench_case
     *(run->subject.measures_patches ? &options.patch_count : &options.token_count) = size;
     clef_measure *measure;
     *found = (clef_bench_case){.size = size};
-    clef_measured *runs = clef_allocate(run->subject.repeat_count, sizeof *runs);
+    timed_run *runs = clef_allocate(run->subject.repeat_count, sizeof *runs);
     if (runs == NULL) {
         return clef_fail_memory(error, run->subject.repeat_count * sizeof *runs, "the runs");
     }
@@ -294,7 +305,7 @@ static clef_status measure_machine(bench *run, clef_error *error) {
     clef_buffer text = {0};
     for (int sample = 0; sample < MACHINE_SAMPLES; sample += 1) {
         for (int peak = 0; peak < CLEF_PEAK_COUNT; peak += 1) {
-            clef_meter_sample(run->meter, (clef_peak)peak);
+            (void)clef_meter_sample(run->meter, (clef_peak)peak);
         }
     }
     for (int peak = 0; peak < CLEF_PEAK_COUNT; peak += 1) {
@@ -357,9 +368,11 @@ const clef_command clef_command_bench = {
         "With --patches a case is one picture of random patches through the vision tower: its "
         "matrices count once for each patch, those of the merger once for each merged cell, which "
         "is a token of the text model.\n\n"
-        "bytes_per_second counts the stored matrices of the layers once for each step, and "
-        "share_of_memory divides it by the peak of reading memory: the measure for few tokens a "
-        "step. It may pass 1 where the weights fit into a cache.\n\n"
+        "bytes_per_second counts what has to pass between memory and processor: weight_bytes, the "
+        "stored matrices of the layers once for each step, and state_bytes, the states of delta "
+        "layers, read and written once for each step and sequence. share_of_memory divides it by "
+        "the speed of reading memory just before and behind the median run: the measure for few "
+        "tokens a step. It may pass 1 where the weights fit into a cache.\n\n"
         "parts are seconds and add up to the whole: matrix_products of the layers with the "
         "rounding of their inputs; delta_rule and attention, everything else of their layers' "
         "mixers; head; rest: embedding, norms, activations, additions. peak_memory_bytes is the "

@@ -64,11 +64,11 @@ static bool is_dot_product(clef_peak peak) {
     return peak == CLEF_PEAK_BF16 || peak == CLEF_PEAK_INT8;
 }
 
-void clef_meter_sample(clef_meter *meter, clef_peak peak) {
-    clef_machine_peak_sample(&meter->peak, kinds[peak]);
-    if (is_dot_product(peak)) {
-        clef_machine_peak_sample(&meter->peak, CLEF_MACHINE_PEAK_FMA);
-    }
+double clef_meter_sample(clef_meter *meter, clef_peak peak) {
+    double best = clef_machine_peak_sample(&meter->peak, kinds[peak]);
+    double fma =
+        is_dot_product(peak) ? clef_machine_peak_sample(&meter->peak, CLEF_MACHINE_PEAK_FMA) : 0;
+    return fma > best ? fma : best;
 }
 
 double clef_meter_peak(const clef_meter *meter, clef_peak peak) {

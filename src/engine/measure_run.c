@@ -408,6 +408,8 @@ clef_status clef_measure_run(clef_measure *measure, clef_measured *measured, cle
     uint64_t start = clef_clock_ns();
     while (status == CLEF_OK && form_step(measure, &step)) {
         last_rows = step.rows;
+        measured->state_bytes += 2.0 * sizeof(float) *
+                                 (double)(measure->network.layout.fixed_floats * step.slices.count);
         status = run_step(measure, step, &measured->part_ns[CLEF_PART_HEAD], error);
         measured->step_count++;
     }

@@ -6,6 +6,8 @@
 
 /* Smallest group of columns that share a scale. */
 #define SMALLEST_GROUP 32
+/* Most rows for which weights are streamed rather than unpacked, at any level. */
+#define FEW_ROWS 8
 
 typedef void matmul_function(const clef_matmul *product, size_t begin, size_t end, void *scratch);
 typedef void round_function(clef_matrix x, size_t row, const clef_rounded_rows *rounded);
@@ -135,9 +137,11 @@ static size_t take_parts(linear_work *work, const clef_linear_part *parts, size_
 }
 
 /* Cuts all parts into tasks of about `panels` panels: a few a thread, enough to even out, few
- * enough that each keeps its inputs in cache. Returns their number. */
+ * enough that each keeps its inputs in cache. With few rows a task is a walk through memory, which
+ * gets up to speed only behind its first weights: longer ones. Returns their number. */
 static size_t cut_tasks(linear_work *work, unsigned thread_count, size_t *panels) {
-    size_t tasks = (size_t)thread_count * 4, all_panels = 0, all_tasks = 0;
+    size_t tasks = (size_t)thread_count * (work->x.rows <= FEW_ROWS ? 2 : 4);
+    size_t all_panels = 0, all_tasks = 0;
     for (size_t i = 0; i < work->part_count; i++) {
         all_panels += work->parts[i].panels;
     }

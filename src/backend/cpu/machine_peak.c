@@ -84,25 +84,23 @@ void clef_machine_peak_release(clef_machine_peak *peak) {
     *peak = (clef_machine_peak){0};
 }
 
-static void sample_reading(clef_machine_peak *peak) {
+static double sample_reading(clef_machine_peak *peak) {
     peak_work work = {peak, CLEF_MACHINE_PEAK_READ};
-    double *best = &peak->best[CLEF_MACHINE_PEAK_READ];
+    double best = 0;
     for (int run = 0; run < RUNS; run++) {
         uint64_t start = clef_clock_ns();
         clef_thread_pool_run(peak->pool, CLEF_THREAD_LIMIT, count_read_tasks(peak), read_words,
                              &work);
         uint64_t elapsed = clef_clock_ns() - start;
         double rate = (double)(peak->word_count * sizeof *peak->words) / ((double)elapsed * 1e-9);
-        *best = rate > *best ? rate : *best;
+        best = rate > best ? rate : best;
     }
+    return best;
 }
 
-void clef_machine_peak_sample(clef_machine_peak *peak, clef_machine_peak_kind kind) {
-    if (kind == CLEF_MACHINE_PEAK_READ) {
-        sample_reading(peak);
-        return;
-    }
+static double sample_operations(clef_machine_peak *peak, clef_machine_peak_kind kind) {
     peak_work work = {peak, kind};
+    double best = 0;
     size_t tasks = (size_t)clef_thread_pool_size(peak->pool) * TASKS_PER_THREAD;
     size_t *blocks = &peak->blocks[kind];
     for (int run = 0; run < RUNS;) {
@@ -115,7 +113,15 @@ void clef_machine_peak_sample(clef_machine_peak *peak, clef_machine_peak_kind ki
         }
         double operations = 2.0 * CLEF_PEAK_BLOCK * (double)(*blocks * tasks);
         double rate = operations / ((double)elapsed * 1e-9);
-        peak->best[kind] = rate > peak->best[kind] ? rate : peak->best[kind];
+        best = rate > best ? rate : best;
         run++;
     }
+    return best;
+}
+
+double clef_machine_peak_sample(clef_machine_peak *peak, clef_machine_peak_kind kind) {
+    double best =
+        kind == CLEF_MACHINE_PEAK_READ ? sample_reading(peak) : sample_operations(peak, kind);
+    peak->best[kind] = best > peak->best[kind] ? best : peak->best[kind];
+    return best;
 }

@@ -29,7 +29,7 @@ clef_status clef_machine_peak_create(clef_level level, clef_thread_pool *pool, s
                                      clef_machine_peak *peak, clef_error *error);
 void clef_machine_peak_release(clef_machine_peak *peak);
 
-/* A few short runs, some ten milliseconds each at most. */
-void clef_machine_peak_sample(clef_machine_peak *peak, clef_machine_peak_kind kind);
+/* A few short runs, some ten milliseconds each at most. Returns the best of them. */
+double clef_machine_peak_sample(clef_machine_peak *peak, clef_machine_peak_kind kind);
 
 #endif

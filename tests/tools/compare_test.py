@@ -121,8 +121,9 @@ class Rounds(unittest.TestCase):
                          "worker.serve({'version': '7', 'weight_bytes': 1024}, measure)\n")
             script.flush()
             engine = engines.Worker("peer", "f32", script.name, [])
+            states = 2 * 4 * 18 * (16 * 128 * 128 + 3 * 6144)  # of one sequence, read and written as fp32
             answers = engine.sample([CASE, Case("generate", 1, 2, 1, "tokens/s", 1)])
-            self.assertEqual(answers, [{"seconds": 512}, {"seconds": 2, "bytes_per_second": 512}])
+            self.assertEqual(answers, [{"seconds": 512}, {"seconds": 2, "bytes_per_second": (1024 + states) / 2}])
             self.assertEqual(engine.version, "7")
             with self.assertRaisesRegex(SystemExit, "KeyError"):
                 engine.sample([Case("prefill", 1, 0, 1, "tokens/s", 1)])

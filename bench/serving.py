@@ -6,7 +6,8 @@
     bench/serving.py start      [--model DIR] [--cold] [--times N] ...
 
 throughput: tokens a second of 64 clients over HTTP beside "clef bench" on the same tokens packed into the same steps, and beside
-the same server with one request at a time. No states are kept, so that every token that is counted is computed.
+the same server with one request at a time. No states are kept, so that every token that is counted is computed. With --kept the
+server is as it is by default, and what is timed repeats what it has seen; there is no packed bench of that.
 beside: how long a short request takes while one of 16,384 tokens runs: the time alone, the 95th percentile, and what one step of
 the long one takes.
 start: from the start of the process to the open port, to "ready", and to the first answer. --cold drops the model's files from
@@ -132,24 +133,25 @@ def measure_clients(options: argparse.Namespace, server: Server, clients: int, r
 
 def throughput(options: argparse.Namespace, model: Path) -> None:
     rates: dict[str, list[float]] = {"packed": [], "many": [], "one": []}
-    with Server(options, model, "--prefix-cache-bytes", "0") as server:
+    with Server(options, model, *([] if options.kept else ["--prefix-cache-bytes", "0"])) as server:
         scenario = read_scenario("short-6")
         scenario["state"] = "Ticket 31415. " + scenario["state"]
         tokens = server.decide(scenario)[1]["usage"]["input_tokens"]
         for turn in range(options.rounds):
-            case = measure_packed(options, model, tokens)
+            case = measure_packed(options, model, tokens) if not options.kept else None
             many = measure_clients(options, server, options.clients, options.requests)
             one = measure_clients(options, server, 1, max(1, options.requests // 8))
             for name, row in (("packed", case), ("many", many), ("one", one)):
-                rates[name].append(row["tokens_per_second"])
-                say(f"round {turn + 1}, {name}: {row['tokens_per_second']:.1f} tokens/s")
+                if row is not None:
+                    rates[name].append(row["tokens_per_second"])
+                    say(f"round {turn + 1}, {name}: {row['tokens_per_second']:.1f} tokens/s")
             report(measure="round", packed=case, many=many, one=one)
     packed, many, one = (statistics.median(rates[name]) for name in ("packed", "many", "one"))
     # Each round is a pair of neighbours in time: the median of ratios, not the ratio of medians.
     of_packed = statistics.median(a / b for a, b in zip(rates["many"], rates["packed"]))
     of_one = statistics.median(a / b for a, b in zip(rates["many"], rates["one"]))
     report(measure="throughput", model=model.name, precision=case["precision"], level=case["level"], threads=case["threads"],
-           layers=case["layers"], tokens=tokens, clients=options.clients, requests=options.requests, rounds=options.rounds,
+           layers=case["layers"], tokens=tokens, clients=options.clients, requests=options.requests, rounds=options.rounds, kept=options.kept,
            packed_tokens_per_second=packed, many_tokens_per_second=many, one_tokens_per_second=one,
            many_of_packed=of_packed, many_of_one=of_one)
     say(f"{options.clients} clients: {many:.1f} tokens/s, {of_packed:.3f} of the packed bench (wanted 0.90), "
@@ -252,6 +254,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3, metavar="N", help="throughput: 3 by default")
     parser.add_argument("--clients", type=int, default=64, metavar="N", help="throughput: 64 by default")
     parser.add_argument("--requests", type=int, default=256, metavar="N", help="throughput: of a pass; 256 by default")
+    parser.add_argument("--kept", action="store_true", help="throughput: the server keeps states")
     parser.add_argument("--tokens", type=int, default=16384, metavar="N", help="beside: of the long request")
     parser.add_argument("--shorts", type=int, default=40, metavar="N", help="beside: short requests; 40 by default")
     parser.add_argument("--cold", action="store_true", help="start: drop the files from the page cache first")

@@ -1,8 +1,9 @@
 /* Matrix product of int8 inputs with int8 or 4-bit weights on AVX2: tiles of 6 rows × 16 outputs.
  *
- * The byte products of this level saturate, so both sides are widened to 16 bits: a panel holds
- * pairs of weights along k, [k/2][16][2], inputs are packed as pairs, and one instruction makes the
- * exact sum of two products for each of 8 outputs. Integer sums of a group fill the registers; fp32
+ * The byte products of this level saturate, so for int8 weights both sides are widened to 16 bits:
+ * a panel holds pairs of weights along k, [k/2][16][2], inputs are packed as pairs, and one
+ * instruction makes the exact sum of two products for each of 8 outputs. 4-bit weights take bytes
+ * (matmul_int4_avx2.h). Integer sums of a group fill the registers; fp32
  * sums over groups wait in the first-level cache. */
 #include "backend/cpu/kernel_table.h"
 
@@ -26,32 +27,25 @@ static inline size_t padded(size_t count) {
     return (count + 63) / 64 * 64;
 }
 
-/* Columns k … k + 15 of a stored row, widened; zeros behind `count`, or anything in 4 bits. */
-static inline __m256i load_widened(clef_dtype dtype, const char *row, size_t k, size_t count) {
-    if (dtype == CLEF_DTYPE_I8) {
-        char few[16] = {0};
-        const char *from = row + k;
-        if (count < sizeof few) {
-            memcpy(few, from, count);
-            from = few;
-        }
-        return _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)(const void *)from));
+/* Columns k … k + 15 of a stored row, widened; zeros behind `count`. */
+static inline __m256i load_widened(const char *row, size_t k, size_t count) {
+    char few[16] = {0};
+    const char *from = row + k;
+    if (count < sizeof few) {
+        memcpy(few, from, count);
+        from = few;
     }
-    /* 16 bytes hold 32 columns, the first 16 in their low halves. */
-    __m128i both = _mm_loadu_si128((const __m128i *)(const void *)(row + k / 32 * 16));
-    __m128i half = _mm_and_si128(k % 32 == 0 ? both : _mm_srli_epi32(both, 4), _mm_set1_epi8(15));
-    return _mm256_cvtepi8_epi16(_mm_sub_epi8(half, _mm_set1_epi8(8)));
+    return _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)(const void *)from));
 }
 
 static void unpack_pairs(const panel_step *step, int16_t *pairs) {
-    clef_dtype dtype = step->product->weight.dtype;
     for (size_t n = 0; n < WIDE; n += LANES) {
         for (size_t k = 0; k < padded(step->k_count); k += 16) {
             vec square[LANES];
             for (size_t i = 0; i < LANES; i++) {
                 square[i] = k >= step->k_count
                                 ? vec_zero()
-                                : _mm256_castsi256_ps(load_widened(dtype, step->weights[n + i],
+                                : _mm256_castsi256_ps(load_widened(step->weights[n + i],
                                                                    step->k + k, step->k_count - k));
             }
             vec_transpose(square);
@@ -79,6 +73,8 @@ static void unpack_scales(const panel_step *step, size_t group_count,
 static inline size_t packed_stride(const panel_step *step) {
     return padded(span_of(step->product, CLEF_MATMUL_BLOCK)) + CLEF_MATMUL_PADDING;
 }
+
+#include "backend/cpu/kernels/matmul/matmul_int4_avx2.h"
 
 /* Behind the last column rounded inputs are zeros up to their stride. */
 static void widen_inputs(const panel_step *step, size_t k, size_t count, void *scratch) {
@@ -198,9 +194,18 @@ static void multiply_step(panel_step *step, void *scratch) {
 }
 
 void clef_matmul_int8_avx2(const clef_matmul *product, size_t begin, size_t end, void *scratch) {
-    walk_panels(
-        &(panel_walk){.depth = CLEF_MATMUL_BLOCK, .pack = widen_inputs, .multiply = multiply_step},
-        product, begin, end, scratch);
+    bool is_int8 = product->weight.dtype == CLEF_DTYPE_I8;
+    if (is_int8) {
+        walk_panels(&(panel_walk){.depth = CLEF_MATMUL_BLOCK,
+                                  .pack = widen_inputs,
+                                  .multiply = multiply_step},
+                    product, begin, end, scratch);
+    } else {
+        walk_panels(&(panel_walk){.depth = CLEF_MATMUL_BLOCK,
+                                  .pack = sign_inputs,
+                                  .multiply = multiply_int4_step},
+                    product, begin, end, scratch);
+    }
 }
 
 void clef_round_row_int8_avx2(clef_matrix x, size_t row, const clef_rounded_rows *rounded) {

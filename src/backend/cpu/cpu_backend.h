@@ -24,7 +24,7 @@ static inline void *clef_cpu_scratch(const clef_cpu_backend *cpu, unsigned worke
 }
 
 /* Below so many elementary operations, waking another thread costs more than it saves. */
-#define CLEF_CPU_SERIAL_COST 65536
+#define CLEF_CPU_SERIAL_COST 16384
 
 /* All tasks on the backend's threads, or on fewer when tasks of `cost` elementary operations each
  * are too small to share. */

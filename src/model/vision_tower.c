@@ -3,6 +3,8 @@
  */
 #include "model/vision_tower.h"
 
+#include "base/size.h"
+
 #include <math.h>
 
 #define NORM_EPSILON 1e-6f
@@ -17,10 +19,6 @@ typedef struct frame_group {
     const clef_vision_picture *picture;
     size_t first; /* of the rows, in the picture */
 } frame_group;
-
-static size_t smaller(size_t a, size_t b) {
-    return a < b ? a : b;
-}
 
 /* Row and column in its frame of patch `index` of a group: cells in raster order, and the patches
  * of a cell in raster order. */
@@ -109,7 +107,7 @@ static void embed_patches(const clef_vision_pass *pass, const frame_group *group
     const clef_operations *op = pass->backend->operations;
     const clef_vision_weights *weights = &pass->network->vision;
     for (size_t first = 0; first < group->rows; first += pass->workspace->row_limit) {
-        size_t rows = smaller(group->rows - first, pass->workspace->row_limit);
+        size_t rows = clef_size_smaller(group->rows - first, pass->workspace->row_limit);
         clef_matrix hidden = clef_matrix_rows(pass->workspace->hidden, first, rows);
         clef_matrix patches = take_patches(pass, group, first, rows);
         clef_linear(pass->backend, patches, weights->patch.weight, weights->patch.bias, hidden);
@@ -187,10 +185,11 @@ static size_t list_parts(const clef_vision_pass *pass, const frame_group *group,
     clef_frame_part *parts = pass->workspace->parts;
     size_t count = 0;
     for (size_t row = 0; row < rows; row += group->frame_patches, count++) {
-        parts[count] = (clef_frame_part){.row = row,
-                                         .count = smaller(rows - row, group->frame_patches),
-                                         .key = row,
-                                         .key_count = group->frame_patches};
+        parts[count] =
+            (clef_frame_part){.row = row,
+                              .count = clef_size_smaller(rows - row, group->frame_patches),
+                              .key = row,
+                              .key_count = group->frame_patches};
     }
     return count;
 }
@@ -264,7 +263,7 @@ static void run_block(const clef_vision_pass *pass, const frame_group *group, si
         end = first;
     }
     for (size_t first = 0; first < group->rows; first += limit) {
-        size_t rows = smaller(group->rows - first, limit);
+        size_t rows = clef_size_smaller(group->rows - first, limit);
         if (first > 0) {
             norm_rows(pass, weights->norm1, first, rows);
         }
@@ -283,7 +282,7 @@ static void merge_patches(const clef_vision_pass *pass, const frame_group *group
     size_t merged = weights->merger_expand.weight.columns;
     size_t cell = merged / columns;
     for (size_t first = 0; first < group->rows; first += pass->workspace->row_limit) {
-        size_t rows = smaller(group->rows - first, pass->workspace->row_limit);
+        size_t rows = clef_size_smaller(group->rows - first, pass->workspace->row_limit);
         clef_matrix hidden = clef_matrix_rows(pass->workspace->hidden, first, rows);
         /* Without gaps, so that consecutive rows are one longer row. */
         clef_matrix normed = {pass->workspace->query.data, rows, columns, columns};
@@ -315,7 +314,7 @@ static void run_picture(const clef_vision_pass *pass, const clef_vision_picture 
     for (size_t first = 0; first < patches; first += group_rows) {
         frame_group group = {.grid = picture->grid,
                              .frame_patches = frame,
-                             .rows = smaller(patches - first, group_rows),
+                             .rows = clef_size_smaller(patches - first, group_rows),
                              .picture = picture,
                              .first = first};
         embed_patches(pass, &group);

@@ -5,6 +5,8 @@
 #ifndef CLEF_KERNELS_FRAME_ATTENTION_TURNED_H
 #define CLEF_KERNELS_FRAME_ATTENTION_TURNED_H
 
+#include "base/size.h"
+
 #include <math.h>
 #include <stdbool.h>
 
@@ -40,8 +42,7 @@ static void begin_queries(const turned_queries *t) {
 
 /* Keys of the block from key `first` on. */
 static size_t block_keys(size_t keys, size_t first) {
-    size_t left = keys - first;
-    return left < KEYS ? left : KEYS;
+    return clef_size_smaller(keys - first, KEYS);
 }
 
 /* The largest of `count` scores of each lane and of `highest`. Four chains hide the latency; a
@@ -72,7 +73,7 @@ static void shrink_totals(const turned_queries *t, size_t i, vec correction) {
 static void turn_back(const turned_queries *t, size_t rows, float *out, size_t out_stride) {
     for (size_t i = 0; i < rows; i += LANES) {
         vec factor = vec_div(vec_set(1.0f), vec_load(t->sum + i));
-        size_t count = rows - i < LANES ? rows - i : LANES;
+        size_t count = clef_size_smaller(rows - i, LANES);
         for (size_t n = 0; n < t->size; n += LANES) {
             vec square[LANES];
             for (size_t k = 0; k < LANES; k++) {

@@ -24,18 +24,10 @@ static arguments *arguments_of(kernel_input *input) {
     return (arguments *)(void *)input->arguments;
 }
 
-static const uint16_t *draw_rounded(kernel_input *input, size_t count, double range) {
-    uint16_t *numbers = kernel_bytes(input, KERNEL_READ, count * sizeof *numbers);
-    for (size_t i = 0; i < count; i++) {
-        numbers[i] = clef_bf16_of_float((float)kernel_between(input, -range, range));
-    }
-    return numbers;
-}
-
 /* Keys of an odd size end with a zero, as their rounding leaves them. */
 static const uint16_t *draw_keys(kernel_input *input, size_t keys, size_t size) {
     size_t stride = clef_rounded_key_size(size);
-    uint16_t *numbers = (uint16_t *)(uintptr_t)draw_rounded(input, keys * stride, 3);
+    uint16_t *numbers = kernel_bf16(input, KERNEL_READ, keys * stride, 3);
     for (size_t j = 0; j < keys && stride > size; j++) {
         numbers[j * stride + size] = 0;
     }
@@ -52,7 +44,7 @@ static void draw_frame(kernel_input *input, frame_sizes drawn) {
     f->out_stride = size + kernel_choose(input, 3);
     f->query = kernel_matrix(input, KERNEL_READ, rows, size, f->query_stride, drawn.spread).data;
     f->key = draw_keys(input, keys, size);
-    f->value = draw_rounded(input, (keys + 1) / 2 * size * 2, 2);
+    f->value = kernel_bf16(input, KERNEL_READ, (keys + 1) / 2 * size * 2, 2);
     f->out = kernel_matrix(input, KERNEL_WRITE, rows, size, f->out_stride, 0).data;
     a->scratch = kernel_bytes(input, KERNEL_SCRATCH,
                               clef_frame_attention_bf16_scratch_floats(size) * sizeof(float));

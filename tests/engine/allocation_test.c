@@ -363,7 +363,7 @@ int main(void) {
     };
     body = make_body(8, 10);
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    clef_release((void *)(uintptr_t)body.bytes);
+    release_text(body);
     if (memory_live_blocks() != 0) {
         print_error("%zu blocks were left at the end\n", memory_live_blocks());
         return 1;

@@ -1,12 +1,10 @@
 /* A bottom-up merge sort: stable, and with no bad case that a request could be crafted for. */
 #include "base/json_members.h"
 
+#include "base/size.h"
+
 /* Runs of this length are sorted by insertion first; most objects are shorter. */
 #define RUN_LENGTH 16
-
-static size_t smaller(size_t a, size_t b) {
-    return a < b ? a : b;
-}
 
 static bool is_after(const clef_json *a, const clef_json *b) {
     return clef_text_compare(a->key, b->key) > 0;
@@ -35,14 +33,15 @@ static void merge_runs(const clef_json **from, size_t middle, size_t count, cons
 
 void clef_json_members_sort(const clef_json **members, const clef_json **space, size_t count) {
     for (size_t begin = 0; begin < count; begin += RUN_LENGTH) {
-        sort_run(members + begin, smaller(RUN_LENGTH, count - begin));
+        sort_run(members + begin, clef_size_smaller(RUN_LENGTH, count - begin));
     }
     const clef_json **from = members;
     const clef_json **to = space;
     for (size_t width = RUN_LENGTH; width < count; width *= 2) {
         for (size_t begin = 0; begin < count; begin += 2 * width) {
             size_t left = count - begin;
-            merge_runs(from + begin, smaller(width, left), smaller(2 * width, left), to + begin);
+            merge_runs(from + begin, clef_size_smaller(width, left),
+                       clef_size_smaller(2 * width, left), to + begin);
         }
         const clef_json **swap = from;
         from = to;

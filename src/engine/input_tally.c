@@ -4,6 +4,7 @@
 #include "engine/input_tally.h"
 
 #include "base/memory.h"
+#include "base/size.h"
 
 #include <math.h>
 
@@ -12,16 +13,13 @@
  * to be wrong; 0.1 to 1 do nearly alike on clef-tiny, 0.01 and 3 worse. */
 #define FLOOR 0.3f
 
-static size_t smaller(size_t a, size_t b) {
-    return a < b ? a : b;
-}
-
 size_t clef_input_tally_floats(size_t columns) {
     return clef_input_sums_floats(columns, CLEF_INPUT_SUMS_BLOCK) + columns;
 }
 
 size_t clef_tally_scratch_floats(size_t columns, size_t rows) {
-    return columns * rows + smaller(columns, BAND) * smaller(columns, CLEF_INPUT_SUMS_BLOCK);
+    return columns * rows +
+           clef_size_smaller(columns, BAND) * clef_size_smaller(columns, CLEF_INPUT_SUMS_BLOCK);
 }
 
 clef_status clef_input_tally_create(size_t columns, clef_input_tally *tally, clef_error *error) {
@@ -45,7 +43,8 @@ void clef_input_tally_release(clef_input_tally *tally) {
 
 clef_status clef_tally_scratch_create(size_t columns, size_t rows, clef_tally_scratch *scratch,
                                       clef_error *error) {
-    size_t band = smaller(columns, BAND) * smaller(columns, CLEF_INPUT_SUMS_BLOCK);
+    size_t band =
+        clef_size_smaller(columns, BAND) * clef_size_smaller(columns, CLEF_INPUT_SUMS_BLOCK);
     scratch->transposed = clef_allocate_aligned(columns * rows, sizeof *scratch->transposed);
     scratch->band = clef_allocate_aligned(band, sizeof *scratch->band);
     return scratch->transposed == NULL || scratch->band == NULL
@@ -61,7 +60,7 @@ void clef_tally_scratch_release(clef_tally_scratch *scratch) {
 
 /* Block number `first` / block, of n columns, as a matrix. */
 static clef_matrix block_at(const clef_input_tally *tally, size_t first) {
-    size_t n = smaller(tally->sums.block, tally->sums.columns - first);
+    size_t n = clef_size_smaller(tally->sums.block, tally->sums.columns - first);
     return (clef_matrix){tally->values + first * tally->sums.block, n, n, n};
 }
 
@@ -85,7 +84,7 @@ void clef_input_tally_add(clef_input_tally *tally, clef_backend *backend, clef_m
         clef_matrix block = block_at(tally, first);
         float *inputs = scratch->transposed + first * x.rows;
         for (size_t begin = 0; begin < block.rows; begin += BAND) {
-            size_t count = smaller(BAND, block.rows - begin);
+            size_t count = clef_size_smaller(BAND, block.rows - begin);
             size_t end = begin + count;
             clef_matrix left = {inputs + begin * x.rows, count, x.rows, x.rows};
             clef_weight right = {

@@ -21,10 +21,6 @@ typedef struct tensor_check {
     size_t fault_counts[CLEF_TENSOR_FAULT_UNKNOWN + 1];
 } tensor_check;
 
-static bool is_of_head(const clef_tensor_demand *demand) {
-    return demand->part >= CLEF_TENSOR_PART_HEAD;
-}
-
 static void add_finding(tensor_check *check, clef_tensor_fault fault,
                         const clef_tensor_demand *demand, const clef_stored_tensor *stored) {
     check->findings[check->count++] = (clef_tensor_finding){fault, demand, stored};
@@ -142,7 +138,7 @@ static void check_unknown(tensor_check *check, const clef_weight_store *store, b
     for (size_t i = 0; i < count; i++) {
         const clef_stored_tensor *stored = clef_weight_store_at(store, i);
         const clef_tensor_demand *found = find_demand(check, stored->name);
-        bool is_known = (found != NULL && is_of_head(found) == of_head) ||
+        bool is_known = (found != NULL && clef_tensor_demand_is_of_head(found) == of_head) ||
                         (!of_head && is_scale(check, store, stored->name));
         if (!is_known && (of_head || !is_ignored(stored->name))) {
             add_finding(check, CLEF_TENSOR_FAULT_UNKNOWN, NULL, stored);
@@ -184,7 +180,7 @@ static void write_files(clef_buffer *out, const tensor_check *check,
                         const clef_weight_store *backbone, const clef_weight_store *head) {
     size_t head_count = 0;
     for (size_t i = 0; i < check->demands->count; i++) {
-        head_count += is_of_head(&check->demands->items[i]);
+        head_count += clef_tensor_demand_is_of_head(&check->demands->items[i]);
     }
     if (backbone == NULL) {
         clef_buffer_append_format(out,
@@ -245,7 +241,7 @@ clef_status clef_tensor_demands_check(const clef_tensor_demands *demands, const 
     if (status == CLEF_OK) {
         for (size_t i = 0; i < demands->count; i++) {
             const clef_tensor_demand *demand = &demands->items[i];
-            check_demand(&check, demand, is_of_head(demand) ? head : backbone);
+            check_demand(&check, demand, clef_tensor_demand_is_of_head(demand) ? head : backbone);
         }
         check_unknown(&check, backbone, false);
         check_unknown(&check, head, true);

@@ -325,15 +325,11 @@ clef_status clef_tensor_demands_list(const clef_config *config, const clef_head_
     return CLEF_OK;
 }
 
-static bool is_of_head(const clef_tensor_demand *demand) {
-    return demand->part >= CLEF_TENSOR_PART_HEAD;
-}
-
 uint64_t clef_tensor_demands_parameters(const clef_tensor_demands *demands, bool of_head) {
     uint64_t total = 0;
     for (size_t i = 0; i < demands->count; i++) {
         const clef_tensor_demand *demand = &demands->items[i];
-        if (is_of_head(demand) != of_head) {
+        if (clef_tensor_demand_is_of_head(demand) != of_head) {
             continue;
         }
         uint64_t elements = 1;

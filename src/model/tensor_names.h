@@ -32,6 +32,10 @@ typedef struct clef_tensor_demand {
     uint64_t shape[CLEF_DEMAND_RANK_LIMIT]; /* [rank] */
 } clef_tensor_demand;
 
+static inline bool clef_tensor_demand_is_of_head(const clef_tensor_demand *demand) {
+    return demand->part >= CLEF_TENSOR_PART_HEAD;
+}
+
 /* In the order text, layers, vision, head. Everything lives in the arena given to _list. */
 typedef struct clef_tensor_demands {
     const clef_tensor_demand *items;

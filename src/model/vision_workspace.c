@@ -3,16 +3,13 @@
 #include "model/vision_tower.h"
 
 #include "base/memory.h"
+#include "base/size.h"
 
 typedef struct tower_sizes {
     bool is_rounded;
     size_t row_limit, patch_limit, cell;
     size_t hidden, half, wide; /* columns */
 } tower_sizes;
-
-static size_t larger(size_t a, size_t b) {
-    return a > b ? a : b;
-}
 
 /* Patches of the frames of this picture that are computed together: one large frame, or as many
  * small ones as fit into a block. */
@@ -32,13 +29,13 @@ static tower_sizes find_sizes(const clef_network *network, const clef_vision_pic
     sizes.row_limit = row_limit / sizes.cell * sizes.cell;
     for (size_t i = 0; i < count; i++) {
         sizes.patch_limit =
-            larger(sizes.patch_limit, group_patches(pictures[i].grid, sizes.row_limit));
+            clef_size_larger(sizes.patch_limit, group_patches(pictures[i].grid, sizes.row_limit));
     }
     /* Keys with values; the MLP; patches. The merger's rows are fewer, and no wider for each
      * patch. */
-    sizes.wide =
-        larger(clef_padded_stride(2 * sizes.hidden), clef_padded_stride(c->intermediate_size));
-    sizes.wide = larger(sizes.wide, network->vision.patch.weight.columns);
+    sizes.wide = clef_size_larger(clef_padded_stride(2 * sizes.hidden),
+                                  clef_padded_stride(c->intermediate_size));
+    sizes.wide = clef_size_larger(sizes.wide, network->vision.patch.weight.columns);
     return sizes;
 }
 

@@ -3,10 +3,7 @@
 #include "model/workspace.h"
 
 #include "base/memory.h"
-
-static size_t larger(size_t a, size_t b) {
-    return a > b ? a : b;
-}
+#include "base/size.h"
 
 static size_t attention_columns(const clef_config *c) {
     size_t query = (size_t)c->attention_head_count * c->head_size;
@@ -21,10 +18,11 @@ static size_t delta_columns(const clef_config *c) {
 
 static size_t block_columns(const clef_network *network) {
     const clef_config *c = &network->config;
-    size_t columns = larger(attention_columns(c), delta_columns(c));
-    columns = larger(columns, 2 * (size_t)c->intermediate_size);
+    size_t columns = clef_size_larger(attention_columns(c), delta_columns(c));
+    columns = clef_size_larger(columns, 2 * (size_t)c->intermediate_size);
     size_t observed = network->has_head ? c->hidden_size + network->head_config.width : 0;
-    return larger(columns, observed) + 8 * 32; /* what clef_padded_stride adds to every matrix */
+    return clef_size_larger(columns, observed) +
+           8 * 32; /* what clef_padded_stride adds to every matrix */
 }
 
 static size_t step_columns(const clef_config *c) {

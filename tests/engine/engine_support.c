@@ -145,7 +145,7 @@ clef_text make_body(uint64_t seed, size_t words) {
 clef_record *encode_made(clef_model *model, uint64_t seed, size_t words) {
     clef_text body = make_body(seed, words);
     clef_record *record = encode_body(model, body);
-    clef_release((void *)(uintptr_t)body.bytes);
+    release_text(body);
     return record;
 }
 
@@ -163,7 +163,7 @@ static void copy_file(const char *from, const char *to) {
     assert_non_null(file);
     assert_int_equal(fwrite(text.bytes, 1, text.length, file), text.length);
     assert_int_equal(fclose(file), 0);
-    clef_release((void *)(uintptr_t)text.bytes);
+    release_text(text);
 }
 
 /* Calls each(from, to, name) for the files of folder `from`. */

@@ -73,7 +73,7 @@ static void any_order_of_closing_releases_everything(void **state) {
         }
         assert_int_equal(memory_live_blocks(), live);
     }
-    clef_release((void *)(uintptr_t)body.bytes);
+    release_text(body);
 }
 
 static void children_work_without_their_parents(void **state) {
@@ -96,7 +96,7 @@ static void children_work_without_their_parents(void **state) {
     clef_text_free(json);
     clef_answer_close(again);
     clef_answer_close(h.answer);
-    clef_release((void *)(uintptr_t)body.bytes);
+    release_text(body);
 }
 
 static void every_close_accepts_null(void **state) {
@@ -315,7 +315,7 @@ static void record_refuses_what_it_cannot_honour(void **state) {
     assert_int_equal(status, CLEF_BAD_TEXT);
     assert_int_equal(clef_record_encode(model, "", 0, NULL, &record, NULL), CLEF_BAD_REQUEST);
     assert_null(record);
-    clef_release((void *)(uintptr_t)body.bytes);
+    release_text(body);
     clef_model_close(model);
 }
 
@@ -417,7 +417,7 @@ static void answers_have_only_the_questions_asked(void **state) {
     for (size_t i = 0; i < HANDLES; i++) {
         close_handle(&h, i);
     }
-    clef_release((void *)(uintptr_t)body.bytes);
+    release_text(body);
 }
 
 int main(void) {

@@ -25,7 +25,7 @@ static clef_record *encode_files(clef_model *model, const char *list, const char
         clef_buffer_append_string(&body, i > 0 ? ",\"" : "\"");
         clef_base64_append(&body, file.bytes, file.length);
         clef_buffer_append_byte(&body, '"');
-        clef_release((void *)(uintptr_t)file.bytes);
+        release_text(file);
     }
     clef_buffer_append_format(&body, "%s],\"questions\":{\"a\":{\"type\":\"noul\"}}}",
                               is_video ? "]" : "");

@@ -24,12 +24,8 @@ static clef_text make_request(const char *picture, const char *question) {
                               "\"],\"questions\":{\"%s\":{\"type\":\"noul\"},"
                               "\"b\":{\"type\":\"noul\"}}}",
                               question);
-    clef_release((void *)(uintptr_t)file.bytes);
+    release_text(file);
     return clef_buffer_text(&body);
-}
-
-static void release_text(clef_text text) {
-    clef_release((void *)(uintptr_t)text.bytes);
 }
 
 static uint64_t media_bytes(const clef_model *model) {

@@ -55,7 +55,7 @@ static void longest_state_fits(void **state) {
     clef_session_close(session);
     clef_record_close(record);
     clef_model_close(model);
-    clef_release((void *)(uintptr_t)body.bytes);
+    release_text(body);
 }
 
 /* ---- many requests ---- */

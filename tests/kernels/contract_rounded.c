@@ -47,20 +47,13 @@ static arguments *draw_product(kernel_input *input, size_t rows, size_t columns,
 
 /* ---- bfloat16 ---- */
 
-static uint16_t draw_bf16(kernel_input *input) {
-    return clef_bf16_of_float((float)kernel_between(input, -1, 1));
-}
-
 static void draw_bf16_case(kernel_input *input, size_t rows, size_t columns, size_t depth) {
     arguments *a = draw_product(input, rows, columns, depth);
-    uint16_t *weights = kernel_bytes(input, KERNEL_READ, columns * depth * sizeof *weights);
-    for (size_t i = 0; i < columns * depth; i++) {
-        weights[i] = draw_bf16(input);
-    }
+    const uint16_t *weights = kernel_bf16(input, KERNEL_READ, columns * depth, 1);
     size_t stride = a->product.rounded.stride;
-    uint16_t *values = kernel_bytes(input, KERNEL_READ, rows * stride * sizeof *values);
-    for (size_t i = 0; i < rows * stride; i++) {
-        values[i] = i % stride < depth ? draw_bf16(input) : 0;
+    uint16_t *values = kernel_bf16(input, KERNEL_READ, rows * stride, 1);
+    for (size_t row = 0; row < rows; row++) {
+        memset(values + row * stride + depth, 0, (stride - depth) * sizeof *values);
     }
     a->product.rounded.values = values;
     a->product.weight = (clef_weight){.data = weights,

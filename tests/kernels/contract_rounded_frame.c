@@ -1,6 +1,6 @@
 /* Inputs of attention inside a frame in bfloat16, as for fp32 with odd head sizes and key counts
  * around its blocks; and of the rounding of keys and values before it. */
-#include "kernel_case.h"
+#include "kernel_frame.h"
 
 #include "base/memory.h"
 #include "support.h"
@@ -12,7 +12,6 @@
 static const size_t row_counts[] = {1, 5, 16, 17, 31, 33, 64};
 static const size_t sizes[] = {4, 17, 20, 64, 72, 99};
 static const size_t key_counts[] = {1, 4, 23, 127, 128, 129, 260, 381};
-static const double spreads[] = {2, 9}; /* of queries, as in fp32 */
 
 /* ---- attention ---- */
 
@@ -25,111 +24,82 @@ static arguments *arguments_of(kernel_input *input) {
     return (arguments *)(void *)input->arguments;
 }
 
-static const uint16_t *draw_rounded(kernel_input *input, size_t count, double range) {
-    uint16_t *numbers = kernel_bytes(input, KERNEL_READ, count * sizeof *numbers);
-    for (size_t i = 0; i < count; i++) {
-        numbers[i] = clef_bf16_of_float((float)kernel_between(input, -range, range));
-    }
-    return numbers;
-}
-
 /* Keys of an odd size end with a zero, as their rounding leaves them. */
 static const uint16_t *draw_keys(kernel_input *input, size_t keys, size_t size) {
     size_t stride = clef_rounded_key_size(size);
-    uint16_t *numbers = (uint16_t *)(uintptr_t)draw_rounded(input, keys * stride, 3);
+    uint16_t *numbers = kernel_bf16(input, KERNEL_READ, keys * stride, 3);
     for (size_t j = 0; j < keys && stride > size; j++) {
         numbers[j * stride + size] = 0;
     }
     return numbers;
 }
 
-static void draw_frame(kernel_input *input, size_t rows, size_t size, size_t keys, double spread) {
+static void draw_frame(kernel_input *input, frame_sizes drawn) {
+    size_t rows = drawn.rows, size = drawn.size, keys = drawn.keys;
     arguments *a = arguments_of(input);
     clef_frame_attention_bf16 *f = &a->frame;
     *f = (clef_frame_attention_bf16){
         .rows = rows, .size = size, .keys = keys, .scale = 1.0f / sqrtf((float)size)};
     f->query_stride = size + kernel_choose(input, 3);
     f->out_stride = size + kernel_choose(input, 3);
-    f->query = kernel_matrix(input, KERNEL_READ, rows, size, f->query_stride, spread).data;
+    f->query = kernel_matrix(input, KERNEL_READ, rows, size, f->query_stride, drawn.spread).data;
     f->key = draw_keys(input, keys, size);
-    f->value = draw_rounded(input, (keys + 1) / 2 * size * 2, 2);
+    f->value = kernel_bf16(input, KERNEL_READ, (keys + 1) / 2 * size * 2, 2);
     f->out = kernel_matrix(input, KERNEL_WRITE, rows, size, f->out_stride, 0).data;
     a->scratch = kernel_bytes(input, KERNEL_SCRATCH,
                               clef_frame_attention_bf16_scratch_floats(size) * sizeof(float));
     /* A weight is rounded by at most 2^-8 of itself, and so is the sum of all. */
     input->formula_bound = 0x1p-7 + (double)(keys + 12) * 0x1p-24;
-    input->operations = 4.0 * (double)(rows * keys * size);
-    snprintf(input->label, sizeof input->label, "rows %zu, size %zu, keys %zu, queries to %g", rows,
-             size, keys, spread);
+    frame_describe(input, &drawn);
 }
 
 static void draw(kernel_input *input, size_t index) {
     size_t rows = KERNEL_PICK(&index, row_counts);
     size_t size = KERNEL_PICK(&index, sizes);
     size_t keys = KERNEL_PICK(&index, key_counts);
-    draw_frame(input, rows, size, keys, spreads[index]);
+    draw_frame(input, (frame_sizes){rows, size, keys, frame_spreads[index]});
 }
 
 static void draw_timing(kernel_input *input, size_t index) {
-    static const size_t shapes[][3] = {
-        {64, 72, 1024}, {64, 72, 4096}, {64, 64, 1024}, {24, 72, 24}};
-    draw_frame(input, shapes[index][0], shapes[index][1], shapes[index][2], 2);
+    static const frame_sizes timed[] = {
+        {64, 72, 1024, 2}, {64, 72, 4096, 2}, {64, 64, 1024, 2}, {24, 72, 24, 2}};
+    draw_frame(input, timed[index]);
 }
 
-/* Scores of one query; returns the largest. `spread` is the largest sum of absolute products behind
- * one: an error of a score is a relative error of its weight. */
-static double score_keys(const clef_frame_attention_bf16 *f, const float *query, double *scores,
-                         double *spread) {
-    size_t stride = clef_rounded_key_size(f->size);
-    double highest = -INFINITY;
-    *spread = 0;
-    for (size_t j = 0; j < f->keys; j++) {
-        double magnitude = 0;
-        scores[j] = 0;
-        for (size_t n = 0; n < f->size; n++) {
-            double rounded = clef_float_of_bf16(clef_bf16_of_float(query[n]));
-            double term = rounded * clef_float_of_bf16(f->key[j * stride + n]) * f->scale;
-            scores[j] += term;
-            magnitude += fabs(term);
-        }
-        highest = fmax(highest, scores[j]);
-        *spread = fmax(*spread, magnitude);
-    }
-    return highest;
-}
-
-static void expect_query(kernel_input *input, const clef_frame_attention_bf16 *f, size_t row,
-                         double *scores) {
-    double spread;
-    double whole = 0;
-    double highest = score_keys(f, f->query + row * f->query_stride, scores, &spread);
-    for (size_t j = 0; j < f->keys; j++) {
-        scores[j] = exp(scores[j] - highest);
-        whole += scores[j];
-    }
-    for (size_t n = 0; n < f->size; n++) {
-        double value = 0;
-        double magnitude = 0;
-        for (size_t j = 0; j < f->keys; j++) {
-            double term =
-                scores[j] / whole * clef_float_of_bf16(f->value[(j / 2 * f->size + n) * 2 + j % 2]);
-            value += term;
-            magnitude += fabs(term);
-        }
-        /* Errors of scores, of fp32, are small beside the rounding of weights. */
-        kernel_expect(input, f->out + row * f->out_stride + n, value,
-                      magnitude * (1 + spread * 0x1p-12) + KERNEL_NEGLIGIBLE);
-    }
-}
-
+/* The numbers as they are multiplied: queries rounded, keys and values widened and one a row. */
 static void expect(kernel_input *input) {
     const clef_frame_attention_bf16 *f = &arguments_of(input)->frame;
-    double *scores = clef_allocate(f->keys, sizeof *scores);
-    assert_non_null(scores);
-    for (size_t row = 0; row < f->rows; row++) {
-        expect_query(input, f, row, scores);
+    size_t rows = f->rows, size = f->size, keys = f->keys;
+    size_t stride = clef_rounded_key_size(size);
+    float *query = clef_allocate((rows + 2 * keys) * size, sizeof *query);
+    assert_non_null(query);
+    float *key = query + rows * size;
+    float *value = key + keys * size;
+    for (size_t i = 0; i < rows * size; i++) {
+        float exact = f->query[i / size * f->query_stride + i % size];
+        query[i] = clef_float_of_bf16(clef_bf16_of_float(exact));
     }
-    clef_release(scores);
+    for (size_t j = 0; j < keys; j++) {
+        for (size_t n = 0; n < size; n++) {
+            key[j * size + n] = clef_float_of_bf16(f->key[j * stride + n]);
+            value[j * size + n] = clef_float_of_bf16(f->value[(j / 2 * size + n) * 2 + j % 2]);
+        }
+    }
+    /* Errors of scores, of fp32, are small beside the rounding of weights. */
+    frame_expect(input,
+                 &(clef_frame_attention){.query = query,
+                                         .query_stride = size,
+                                         .rows = rows,
+                                         .key = key,
+                                         .value = value,
+                                         .key_stride = size,
+                                         .keys = keys,
+                                         .size = size,
+                                         .scale = f->scale,
+                                         .out = f->out,
+                                         .out_stride = f->out_stride},
+                 0x1p-12);
+    clef_release(query);
 }
 
 static void run(kernel_function *kernel, kernel_input *input) {

@@ -100,6 +100,14 @@ double *kernel_doubles(kernel_input *input, kernel_use use, size_t count, double
     return numbers;
 }
 
+uint16_t *kernel_bf16(kernel_input *input, kernel_use use, size_t count, double range) {
+    uint16_t *numbers = kernel_bytes(input, use, count * sizeof *numbers);
+    for (size_t i = 0; use != KERNEL_WRITE && i < count; i++) {
+        numbers[i] = clef_bf16_of_float((float)kernel_between(input, -range, range));
+    }
+    return numbers;
+}
+
 clef_matrix kernel_matrix(kernel_input *input, kernel_use use, size_t rows, size_t columns,
                           size_t stride, double range) {
     float *data = add_region(input, use, KERNEL_FLOAT, (rows - 1) * stride + columns);

@@ -82,6 +82,7 @@ size_t kernel_pick(size_t *index, const size_t *list, size_t count);
 void *kernel_bytes(kernel_input *input, kernel_use use, size_t bytes);
 /* Numbers of [-range, range), or NaN for KERNEL_WRITE. */
 float *kernel_floats(kernel_input *input, kernel_use use, size_t count, double range);
+uint16_t *kernel_bf16(kernel_input *input, kernel_use use, size_t count, double range);
 double *kernel_doubles(kernel_input *input, kernel_use use, size_t count, double range);
 /* [rows, columns] with NaN between the rows and no element behind the last. */
 clef_matrix kernel_matrix(kernel_input *input, kernel_use use, size_t rows, size_t columns,

@@ -80,14 +80,6 @@ static product_case draw_product(kernel_input *input) {
     };
 }
 
-static const uint16_t *draw_narrow(kernel_input *input) {
-    uint16_t *weights = kernel_bytes(input, KERNEL_READ, (size_t)COLUMNS * DEPTH * 2);
-    for (size_t i = 0; i < (size_t)COLUMNS * DEPTH; i++) {
-        weights[i] = clef_bf16_of_float((float)kernel_between(input, -1, 1));
-    }
-    return weights;
-}
-
 static void check_matmul(const clef_kernel_table *kernels, kernel_input *input) {
     product_case c = draw_product(input);
     c.multiply = kernels->matmul;
@@ -97,7 +89,7 @@ static void check_matmul(const clef_kernel_table *kernels, kernel_input *input) 
                       .rows = COLUMNS,
                       .columns = DEPTH};
     check_parts(&c);
-    c.whole.weight.data = draw_narrow(input);
+    c.whole.weight.data = kernel_bf16(input, KERNEL_READ, (size_t)COLUMNS * DEPTH, 1);
     c.whole.weight.dtype = CLEF_DTYPE_BF16;
     check_parts(&c);
 }
@@ -120,11 +112,12 @@ static void round_inputs(kernel_input *input, product_case *c, clef_round_row_bf
 static void check_matmul_bf16(const clef_kernel_table *kernels, kernel_input *input) {
     product_case c = draw_product(input);
     c.multiply = kernels->matmul_bf16;
-    c.whole.weight = (clef_weight){.data = draw_narrow(input),
-                                   .dtype = CLEF_DTYPE_BF16,
-                                   .rows = COLUMNS,
-                                   .columns = DEPTH,
-                                   .arithmetic = CLEF_ARITHMETIC_BF16};
+    c.whole.weight =
+        (clef_weight){.data = kernel_bf16(input, KERNEL_READ, (size_t)COLUMNS * DEPTH, 1),
+                      .dtype = CLEF_DTYPE_BF16,
+                      .rows = COLUMNS,
+                      .columns = DEPTH,
+                      .arithmetic = CLEF_ARITHMETIC_BF16};
     round_inputs(input, &c, kernels->round_row_bf16, sizeof(uint16_t));
     check_parts(&c);
 }
@@ -334,30 +327,23 @@ static void frame_attention_is_the_same_for_any_rows(void **state) {
 
 enum { ODD_SIZE = 37, ODD_KEYS = 301 };
 
-static const uint16_t *draw_bf16(kernel_input *input, size_t count) {
-    uint16_t *numbers = kernel_bytes(input, KERNEL_READ, count * sizeof *numbers);
-    for (size_t i = 0; i < count; i++) {
-        numbers[i] = clef_bf16_of_float((float)kernel_between(input, -2, 2));
-    }
-    return numbers;
-}
-
 static void check_rounded_frame(const clef_kernel_table *kernels, kernel_input *input) {
     size_t bytes = clef_frame_attention_bf16_scratch_floats(ODD_SIZE) * sizeof(float);
     float *whole = kernel_floats(input, KERNEL_WRITE, QUERIES * ODD_SIZE, 0);
     float *part = kernel_floats(input, KERNEL_WRITE, QUERIES * ODD_SIZE, 0);
     float *scratch = kernel_bytes(input, KERNEL_SCRATCH, bytes);
     const float *query = kernel_floats(input, KERNEL_READ, QUERIES * ODD_SIZE, 2);
-    clef_frame_attention_bf16 frame = {.query = query,
-                                       .query_stride = ODD_SIZE,
-                                       .rows = QUERIES,
-                                       .key = draw_bf16(input, ODD_KEYS * (ODD_SIZE + 1)),
-                                       .value = draw_bf16(input, (ODD_KEYS + 1) * ODD_SIZE),
-                                       .keys = ODD_KEYS,
-                                       .size = ODD_SIZE,
-                                       .scale = 0.17f,
-                                       .out = whole,
-                                       .out_stride = ODD_SIZE};
+    clef_frame_attention_bf16 frame = {
+        .query = query,
+        .query_stride = ODD_SIZE,
+        .rows = QUERIES,
+        .key = kernel_bf16(input, KERNEL_READ, ODD_KEYS * (ODD_SIZE + 1), 2),
+        .value = kernel_bf16(input, KERNEL_READ, (ODD_KEYS + 1) * ODD_SIZE, 2),
+        .keys = ODD_KEYS,
+        .size = ODD_SIZE,
+        .scale = 0.17f,
+        .out = whole,
+        .out_stride = ODD_SIZE};
     kernels->frame_attention_bf16(&frame, scratch);
     frame.out = part;
     for (size_t rows = 1; rows < QUERIES; rows += rows < 20 ? 1 : 7) {

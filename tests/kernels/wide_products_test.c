@@ -83,14 +83,6 @@ static void round_inputs(kernel_input *input, wide_case *c, clef_round_row_bf16_
     }
 }
 
-static void *draw_narrow(kernel_input *input, size_t count) {
-    uint16_t *weights = kernel_bytes(input, KERNEL_READ, count * sizeof *weights);
-    for (size_t i = 0; i < count; i++) {
-        weights[i] = clef_bf16_of_float((float)kernel_between(input, -1, 1));
-    }
-    return weights;
-}
-
 /* Bytes that are int8 from -127 to 127 and, two at once, 4 bits. */
 static void *draw_bytes(kernel_input *input, size_t count) {
     int8_t *weights = kernel_bytes(input, KERNEL_READ, count);
@@ -106,7 +98,7 @@ static void check_floats(const clef_kernel_table *kernels, kernel_input *input, 
     c.multiply = kernels->matmul;
     c.whole.weight.data = kernel_floats(input, KERNEL_READ, outputs * depth, 1);
     check_few(&c);
-    c.whole.weight.data = draw_narrow(input, outputs * depth);
+    c.whole.weight.data = kernel_bf16(input, KERNEL_READ, outputs * depth, 1);
     c.whole.weight.dtype = CLEF_DTYPE_BF16;
     check_few(&c);
 }
@@ -115,7 +107,7 @@ static void check_bf16(const clef_kernel_table *kernels, kernel_input *input, si
                        size_t depth) {
     wide_case c = draw_case(input, outputs, depth);
     c.multiply = kernels->matmul_bf16;
-    c.whole.weight.data = draw_narrow(input, outputs * depth);
+    c.whole.weight.data = kernel_bf16(input, KERNEL_READ, outputs * depth, 1);
     c.whole.weight.dtype = CLEF_DTYPE_BF16;
     c.whole.weight.arithmetic = CLEF_ARITHMETIC_BF16;
     round_inputs(input, &c, kernels->round_row_bf16, sizeof(uint16_t));

@@ -123,7 +123,7 @@ static void check_picture(void *context, size_t number, clef_text line) {
         }
         checked_count++;
     }
-    clef_release((void *)(uintptr_t)bytes.bytes);
+    release_text(bytes);
     clef_arena_release(&arena);
 }
 
@@ -166,7 +166,7 @@ static void orientation_is_applied(void **state) {
         }
         clef_picture_release(&stored);
         clef_picture_release(&upright);
-        clef_release((void *)(uintptr_t)bytes.bytes);
+        release_text(bytes);
     }
 }
 

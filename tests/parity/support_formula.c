@@ -30,7 +30,7 @@ const clef_json *load_case(const char *name, clef_arena *arena) {
     snprintf(path, sizeof path, "layers/%s.json", name);
     clef_text text = load_file(fixture(path));
     clef_text kept = clef_arena_copy(arena, text);
-    clef_release((void *)(uintptr_t)text.bytes);
+    release_text(text);
     assert_non_null(kept.bytes);
     return parse_json(kept, arena);
 }

@@ -202,14 +202,14 @@ static void exchange_picture(clef_text request, const char *name, const char *se
     clef_buffer old = {0};
     clef_text file = load_file(fixture(name));
     clef_base64_append(&old, file.bytes, file.length);
-    clef_release((void *)(uintptr_t)file.bytes);
+    release_text(file);
     const char *at = memmem(request.bytes, request.length, old.bytes, old.length);
     size_t before = at == NULL ? request.length : (size_t)(at - request.bytes);
     clef_buffer_append(changed, request.bytes, before);
     if (at != NULL) {
         file = load_file(fixture(seen));
         clef_base64_append(changed, file.bytes, file.length);
-        clef_release((void *)(uintptr_t)file.bytes);
+        release_text(file);
         clef_buffer_append(changed, at + old.length, request.length - before - old.length);
     }
     clef_buffer_release(&old);
@@ -269,7 +269,7 @@ static void run_tiny_line(void *context, size_t number_of_line, clef_text text) 
                               member(line, "token_ids")->count);
     run_request(p, name.bytes, line, request, body.bytes);
     clef_buffer_release(&body);
-    clef_release((void *)(uintptr_t)request.bytes);
+    release_text(request);
     clef_arena_release(&arena);
 }
 

@@ -1,5 +1,6 @@
 /* The vision tower of the tiny model against the recorded one, stage by stage and level by level;
- * equal bits for any block of rows, any number of threads and any company; bfloat16 near fp32. */
+ * equal bits for any block of rows, any number of threads and any company; no norm computed again
+ * without need; bfloat16 near fp32. */
 #include "support_capture.h"
 #include "support_patches.h"
 #include "support_stage.h"
@@ -70,12 +71,11 @@ static int close_case(void **state) {
     return 0;
 }
 
-/* Features [Σ, H] of pictures. Freed with clef_release. */
-static float *run_tower(const clef_network *network, const clef_vision_picture *pictures,
-                        size_t count, const char *level, unsigned threads, size_t row_limit,
-                        const clef_trace *trace) {
+/* Features [Σ, H] of pictures on a backend. Freed with clef_release. */
+static float *run_backend(clef_backend *backend, const clef_network *network,
+                          const clef_vision_picture *pictures, size_t count, size_t row_limit,
+                          const clef_trace *trace) {
     clef_error error = {0};
-    clef_backend *backend = NULL;
     clef_vision_workspace workspace;
     size_t features = 0;
     for (size_t i = 0; i < count; i++) {
@@ -84,7 +84,6 @@ static float *run_tower(const clef_network *network, const clef_vision_picture *
     size_t columns = network->config.hidden_size;
     float *out = clef_allocate(features * columns, sizeof *out);
     assert_non_null(out);
-    assert_ok(clef_cpu_backend_create(threads_of(threads), level, &backend, &error), &error);
     assert_ok(backend->operations->reserve(backend, row_limit, clef_network_widest_input(network),
                                            &error),
               &error);
@@ -93,6 +92,17 @@ static float *run_tower(const clef_network *network, const clef_vision_picture *
     clef_vision_pass pass = {network, backend, &workspace, trace};
     clef_vision_tower_run(&pass, pictures, count, (clef_matrix){out, features, columns, columns});
     clef_vision_workspace_release(&workspace);
+    return out;
+}
+
+/* The same on a backend of its own. */
+static float *run_tower(const clef_network *network, const clef_vision_picture *pictures,
+                        size_t count, const char *level, unsigned threads, size_t row_limit,
+                        const clef_trace *trace) {
+    clef_error error = {0};
+    clef_backend *backend = NULL;
+    assert_ok(clef_cpu_backend_create(threads_of(threads), level, &backend, &error), &error);
+    float *out = run_backend(backend, network, pictures, count, row_limit, trace);
     clef_backend_destroy(backend);
     return out;
 }
@@ -199,6 +209,48 @@ static void bits_depend_on_the_picture_alone(void **state) {
     for_each_level(check_bits, *state);
 }
 
+/* ---- norms ---- */
+
+static const clef_operations *counted_operations;
+static size_t counted_rows;
+
+static void count_norm(clef_backend *backend, clef_matrix x, const float *weight, const float *bias,
+                       float epsilon, clef_matrix out) {
+    counted_rows += x.rows;
+    counted_operations->layer_norm(backend, x, weight, bias, epsilon, out);
+}
+
+/* Rows that went through LayerNorm. */
+static size_t count_norms(const clef_network *network, const clef_vision_picture *picture,
+                          size_t row_limit) {
+    clef_error error = {0};
+    clef_backend *backend = NULL;
+    assert_ok(clef_cpu_backend_create(NULL, NULL, &backend, &error), &error);
+    counted_operations = backend->operations;
+    clef_operations counting = *counted_operations;
+    counting.layer_norm = count_norm;
+    backend->operations = &counting;
+    counted_rows = 0;
+    clef_release(run_backend(backend, network, picture, 1, row_limit, NULL));
+    backend->operations = counted_operations;
+    clef_backend_destroy(backend);
+    return counted_rows;
+}
+
+/* Two of each block and that of the merger; of a frame of several blocks of rows, attention's again
+ * for all but the first of them. */
+static void norms_are_computed_once(void **state) {
+    const tower_case *with = *state;
+    const clef_network *network = &with->model->network;
+    clef_vision_picture picture = picture_of(&with->media[1]);
+    size_t patches = clef_patch_grid_patches(picture.grid);
+    size_t depth = network->config.vision.depth;
+    assert_in_range(patches, 65, 512);
+    assert_int_equal(count_norms(network, &picture, 512), patches * (2 * depth + 1));
+    assert_int_equal(count_norms(network, &picture, 64),
+                     patches * (2 * depth + 1) + (patches - 64) * depth);
+}
+
 /* ---- bfloat16 ---- */
 
 /* Largest distance of a row from the exact one, relative to its length. */
@@ -241,6 +293,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(stages_are_the_recorded_ones),
         cmocka_unit_test(bits_depend_on_the_picture_alone),
+        cmocka_unit_test(norms_are_computed_once),
         cmocka_unit_test(bfloat16_is_near),
     };
     return cmocka_run_group_tests(tests, open_case, close_case);

@@ -52,6 +52,10 @@ clef_text load_file(const char *path) {
     return (clef_text){bytes, length};
 }
 
+void release_text(clef_text text) {
+    clef_release((void *)(uintptr_t)text.bytes);
+}
+
 const char *fixture(const char *name) {
     static char path[1024];
     snprintf(path, sizeof path, "%s/%s", CLEF_FIXTURES, name);

@@ -20,8 +20,10 @@ void assert_ok(clef_status status, const clef_error *error);
 /* A pool of that many threads, NULL for one. Lives until the program ends. */
 clef_thread_pool *threads_of(unsigned count);
 
-/* Whole file as a text, or a failed test. Freed with clef_release((void *)text.bytes). */
+/* Whole file as a text, or a failed test. Freed with release_text. */
 clef_text load_file(const char *path);
+/* A text whose bytes the test owns. */
+void release_text(clef_text text);
 /* Path under tests/fixtures into a static buffer (one at a time). */
 const char *fixture(const char *name);
 

@@ -2,6 +2,7 @@
 #include "backend/cpu/cpu_backend.h"
 
 #include "base/memory.h"
+#include "base/size.h"
 
 #include <stdio.h>
 
@@ -79,19 +80,15 @@ static clef_status choose_level(const char *name, const char *levels, clef_level
     return CLEF_OK;
 }
 
-static size_t larger(size_t a, size_t b) {
-    return a > b ? a : b;
-}
-
 /* What the hungriest kernel takes at the largest sizes the backend promises. */
 static size_t scratch_bytes(void) {
     size_t delta = clef_delta_scratch_floats(CLEF_HEAD_SIZE_LIMIT, CLEF_HEAD_SIZE_LIMIT);
     size_t attention = clef_attention_scratch_floats(CLEF_HEAD_SIZE_LIMIT) +
                        (size_t)2 * CLEF_GRID * CLEF_HEAD_GROUP_LIMIT;
-    size_t frame = larger(clef_frame_attention_scratch_floats(CLEF_HEAD_SIZE_LIMIT),
-                          clef_frame_attention_bf16_scratch_floats(CLEF_HEAD_SIZE_LIMIT));
-    size_t floats = larger(larger(delta, attention), frame);
-    size_t bytes = larger(floats * sizeof(float), CLEF_MATMUL_SCRATCH);
+    size_t frame = clef_size_larger(clef_frame_attention_scratch_floats(CLEF_HEAD_SIZE_LIMIT),
+                                    clef_frame_attention_bf16_scratch_floats(CLEF_HEAD_SIZE_LIMIT));
+    size_t floats = clef_size_larger(clef_size_larger(delta, attention), frame);
+    size_t bytes = clef_size_larger(floats * sizeof(float), CLEF_MATMUL_SCRATCH);
     return (bytes + 63) / 64 * 64;
 }
 

@@ -3,6 +3,7 @@
 #include "backend/cpu/cpu_backend.h"
 
 #include "base/memory.h"
+#include "base/size.h"
 
 /* Smallest group of columns that share a scale. */
 #define SMALLEST_GROUP 32
@@ -27,10 +28,6 @@ typedef struct linear_work {
     clef_matrix x;
     clef_rounded_rows rounded; /* of x, for all parts that round */
 } linear_work;
-
-static size_t smaller(size_t a, size_t b) {
-    return a < b ? a : b;
-}
 
 /* Elements from one rounded row to the next: whole vectors, and one more, so that rows of a power
  * of two do not share one set of the first-level cache. */
@@ -61,7 +58,7 @@ clef_status clef_cpu_reserve(clef_backend *backend, size_t rows, size_t columns,
  * at the end, one thread would wait for the other. */
 static size_t first_panel(const linear_part *part, size_t task) {
     size_t larger = part->panels % part->task_count;
-    return task * (part->panels / part->task_count) + smaller(task, larger);
+    return task * (part->panels / part->task_count) + clef_size_smaller(task, larger);
 }
 
 static void multiply_columns(void *context, size_t task, unsigned worker) {
@@ -74,7 +71,7 @@ static void multiply_columns(void *context, size_t task, unsigned worker) {
     size_t begin = first_panel(part, task) * CLEF_MATMUL_PANEL;
     size_t end = first_panel(part, task + 1) * CLEF_MATMUL_PANEL;
     size_t columns = part->product.weight.rows;
-    part->multiply(&part->product, begin, smaller(end, columns),
+    part->multiply(&part->product, begin, clef_size_smaller(end, columns),
                    clef_cpu_scratch(work->cpu, worker));
 }
 

@@ -158,7 +158,7 @@ static void replaces_only_what_it_may(void **state) {
     snprintf(path, sizeof path, "%s/last", p.output);
     clef_text text = load_file(path);
     assert_true(clef_text_equals(text, CLEF_TEXT("after")));
-    clef_release((void *)(uintptr_t)text.bytes);
+    release_text(text);
     remove_place(&p);
 }
 
@@ -209,7 +209,7 @@ static void copies_files_and_what_links_lead_to(void **state) {
     struct stat found;
     assert_int_equal(lstat(path, &found), 0);
     assert_true(S_ISREG(found.st_mode));
-    clef_release((void *)(uintptr_t)text.bytes);
+    release_text(text);
     clef_release(large);
     remove_place(&p);
 }

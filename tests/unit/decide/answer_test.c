@@ -481,7 +481,7 @@ static void check_tiny_line(void *context, size_t line_number, clef_text line) {
         check_answer(body, member(entry, "questions"), tokens, clef_buffer_text(&expected), &arena,
                      context);
         clef_buffer_release(&expected);
-        clef_release((void *)(uintptr_t)body.bytes);
+        release_text(body);
     }
     clef_arena_release(&arena);
 }

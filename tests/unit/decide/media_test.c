@@ -283,7 +283,7 @@ static case_result read_video_file(const char *more) {
     clef_buffer_append_string(&members, "\"videos\":[\"data:video/mp4;base64,");
     clef_base64_append(&members, file.bytes, file.length);
     clef_buffer_append_format(&members, "\"]%s", more);
-    clef_release((void *)(uintptr_t)file.bytes);
+    release_text(file);
     case_result result = read_members(members.bytes);
     clef_buffer_release(&members);
     return result;

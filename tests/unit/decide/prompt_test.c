@@ -112,7 +112,7 @@ static void check_tiny_model_line(void *context, size_t line_number, clef_text l
         assert_ids(&prompt, member(entry, "token_ids"), record);
         assert_spans(request, &prompt, member(entry, "questions"));
         clef_prompt_release(&prompt);
-        clef_release((void *)(uintptr_t)body.bytes);
+        release_text(body);
         model->count++;
     }
     clef_arena_release(&arena);

@@ -8,29 +8,6 @@
 #include "media/media_text.h"
 #include "media/video.h"
 
-typedef clef_status media_work(const void *subject, clef_error *error);
-
-/* Fails the first, second, third … allocation until the work gets through. */
-static size_t fail_each(media_work *work, const void *subject) {
-    for (size_t allowed = 0; allowed < 10000; allowed++) {
-        clef_error error = {0};
-        allocations_before_failure = allowed;
-        size_t live_before = live_blocks;
-        clef_status status = work(subject, &error);
-        size_t live_after = live_blocks;
-        allocations_before_failure = SIZE_MAX;
-        assert_int_equal(live_after, live_before);
-        if (status == CLEF_OK) {
-            return allowed;
-        }
-        assert_int_equal(status, CLEF_OUT_OF_MEMORY);
-        assert_int_equal(error.status, CLEF_OUT_OF_MEMORY);
-        assert_true(strlen(error.message) > 10);
-    }
-    fail_msg("it never succeeds");
-    return 0;
-}
-
 static clef_status read_image(const void *subject, clef_error *error) {
     const clef_text *file = subject;
     clef_image image;

@@ -19,10 +19,6 @@ static const clef_decode_options defaults = {0};
         }                                                                                          \
     } while (0)
 
-static void release_text(clef_text text) {
-    clef_release((void *)(uintptr_t)text.bytes);
-}
-
 static clef_video_file *open_video(clef_text file, const clef_decode_options *options) {
     clef_error error = {0};
     clef_video_file *video;

@@ -94,10 +94,6 @@ static inline clef_text load_picture(const char *name) {
     return load_file(fixture(path));
 }
 
-static inline void release_text(clef_text text) {
-    clef_release((void *)(uintptr_t)text.bytes);
-}
-
 /* A JPEG with an APP1 segment behind its first mark. */
 static inline void add_jpeg_with_exif(clef_buffer *out, clef_text jpeg, clef_text exif) {
     clef_buffer_append(out, jpeg.bytes, 2);

@@ -1,6 +1,7 @@
 /* Thousands of damaged files of each format, made by a fixed recipe: each gives a picture within
  * the limits or an error that says something, and memory stays bounded. Worth most under
  * sanitizers. */
+#include "drawn_pictures.h"
 #include "made_pictures.h"
 
 #include "base/system_memory.h"
@@ -8,11 +9,6 @@
 
 #define MUTATIONS   400 /* of each file */
 #define PIXEL_LIMIT UINT64_C(2000000)
-
-static uint32_t next_random(uint64_t *seed) {
-    *seed = *seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return (uint32_t)(*seed >> 33);
-}
 
 /* Takes a few bytes out, puts some in twice, changes some, or writes a number at the ends of a
  * range. Early bytes, where headers are, are hit more often. */

@@ -1,21 +1,10 @@
 /* Patches against the description's index formula, value by value. */
-#include "support.h"
+#include "drawn_pictures.h"
 
 #include "base/memory.h"
 #include "media/patches.h"
 
 #include <stdlib.h>
-
-static clef_picture made_frame(uint32_t width, uint32_t height, unsigned seed) {
-    clef_error error = {0};
-    clef_picture frame;
-    assert_ok(clef_picture_create(width, height, &frame, &error), &error);
-    for (size_t i = 0; i < (size_t)width * height * 3; i++) {
-        seed = seed * 1664525 + 1013904223;
-        frame.rgb[i] = (uint8_t)(seed >> 24);
-    }
-    return frame;
-}
 
 static float expected_value(uint8_t byte, clef_pixel_rule rule) {
     return rule == CLEF_PIXEL_TORCH ? ((float)byte - 127.5f) / 127.5f
@@ -27,7 +16,7 @@ static void check_frames(uint32_t frame_count, uint32_t width, uint32_t height,
                          clef_pixel_rule rule) {
     clef_picture frames[5];
     for (uint32_t i = 0; i < frame_count; i++) {
-        frames[i] = made_frame(width, height, i + 1);
+        frames[i] = draw_picture(width, height, i + 1);
     }
     clef_patch_grid grid = clef_patch_grid_of(frame_count, width, height);
     size_t count = clef_patch_grid_patches(grid);

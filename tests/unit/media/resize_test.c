@@ -1,7 +1,7 @@
 /* Resizing against sums written out plainly, against rows of the description, and the rule of
  * Pillow against what Pillow made. The rule of torch is also held by the pictures of the parity
  * suite. */
-#include "support.h"
+#include "drawn_pictures.h"
 
 #include "base/digest.h"
 #include "base/memory.h"
@@ -96,11 +96,6 @@ static int find_precision(int in, int out, clef_resize_rule rule) {
         precision--;
     }
     return precision;
-}
-
-static uint32_t next_random(uint64_t *seed) {
-    *seed = *seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return (uint32_t)(*seed >> 33);
 }
 
 static void check_against_sums(uint32_t width, uint32_t height, uint32_t new_width,

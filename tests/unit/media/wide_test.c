@@ -1,6 +1,6 @@
 /* Loops that are compiled twice make the same bytes and floats: the sources once more, as they are
  * for the lowest processor, beside the library's. */
-#include "support.h"
+#include "drawn_pictures.h"
 
 #include "base/memory.h"
 #include "media/patches.h"
@@ -33,18 +33,6 @@ void plain_patches_write(const clef_picture *, uint32_t, clef_pixel_rule, size_t
 #undef clef_patch_token_count
 #undef clef_patches_write
 
-static clef_picture draw_picture(uint32_t width, uint32_t height) {
-    clef_error error = {0};
-    clef_picture picture;
-    uint32_t random = 1;
-    assert_ok(clef_picture_create(width, height, &picture, &error), &error);
-    for (size_t i = 0; i < (size_t)width * height * 3; i++) {
-        random = random * 1664525 + 1013904223;
-        picture.rgb[i] = (uint8_t)(random >> 24);
-    }
-    return picture;
-}
-
 static void resized_bytes_are_the_same(void **state) {
     (void)state;
     static const uint32_t sizes[][4] = {
@@ -53,8 +41,8 @@ static void resized_bytes_are_the_same(void **state) {
         for (int rule = 0; rule < 2; rule++) {
             const uint32_t *size = sizes[i];
             clef_error error = {0};
-            clef_picture wide = draw_picture(size[0], size[1]);
-            clef_picture plain = draw_picture(size[0], size[1]);
+            clef_picture wide = draw_picture(size[0], size[1], 1);
+            clef_picture plain = draw_picture(size[0], size[1], 1);
             clef_resize_rule by = (clef_resize_rule)rule;
             assert_ok(clef_picture_resize(&wide, size[2], size[3], by, &error), &error);
             assert_ok(plain_picture_resize(&plain, size[2], size[3], by, &error), &error);
@@ -68,7 +56,7 @@ static void resized_bytes_are_the_same(void **state) {
 /* All bytes there are, in every colour. */
 static void patches_are_the_same(void **state) {
     (void)state;
-    clef_picture picture = draw_picture(64, 32);
+    clef_picture picture = draw_picture(64, 32, 1);
     clef_patch_grid grid = clef_patch_grid_of(1, 64, 32);
     size_t count = clef_patch_grid_patches(grid);
     for (uint32_t i = 0; i < 768; i++) {

@@ -18,8 +18,8 @@ static int load_texts(void **state) {
 
 static int release_texts(void **state) {
     (void)state;
-    clef_release((void *)(uintptr_t)clef_json_text.bytes);
-    clef_release((void *)(uintptr_t)tiny_json_text.bytes);
+    release_text(clef_json_text);
+    release_text(tiny_json_text);
     return 0;
 }
 
@@ -551,7 +551,7 @@ static void refuses_heads_by_field_and_value(void **state) {
         assert_int_equal(head.width, 0);
         clef_release(changed);
     }
-    clef_release((void *)(uintptr_t)text.bytes);
+    release_text(text);
 }
 
 int main(void) {

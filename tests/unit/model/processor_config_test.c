@@ -15,7 +15,7 @@ static int load_text(void **state) {
 
 static int drop_text(void **state) {
     (void)state;
-    clef_release((void *)(uintptr_t)published.bytes);
+    release_text(published);
     return 0;
 }
 

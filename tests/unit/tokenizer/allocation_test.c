@@ -29,7 +29,7 @@ static void test_load(void **state) {
     }
     assert_true(failures >= 8);
     allocations_before_failure = UNLIMITED;
-    clef_release((void *)(uintptr_t)text.bytes);
+    release_text(text);
     assert_int_equal(live_blocks, live_before);
 }
 

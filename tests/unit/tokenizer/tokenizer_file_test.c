@@ -19,7 +19,7 @@ static clef_buffer change_file(const char *file, const char *from, const char *t
     clef_buffer_append_string(&out, to);
     clef_buffer_append(&out, text.bytes + after, text.length - after);
     assert_false(out.has_failed);
-    clef_release((void *)(uintptr_t)text.bytes);
+    release_text(text);
     return out;
 }
 
@@ -203,7 +203,7 @@ static void test_order_of_members(void **state) {
     clef_tokenizer_close(usual);
     clef_tokenizer_close(moved);
     clef_buffer_release(&file);
-    clef_release((void *)(uintptr_t)text.bytes);
+    release_text(text);
 }
 
 /* Whatever the bytes: a tokenizer that works, or CLEF_BAD_FILE with a reason. */
@@ -244,7 +244,7 @@ static void test_truncated(void **state) {
                 CLEF_BAD_FILE);
             clef_release(bytes);
         }
-        clef_release((void *)(uintptr_t)text.bytes);
+        release_text(text);
     }
 }
 

@@ -5,29 +5,6 @@
 
 #include "weights/safetensors.h"
 
-typedef clef_status open_function(const void *subject, clef_error *error);
-
-/* Fails the first, second, third … allocation until the function gets through. */
-static size_t fail_each(open_function *open, const void *subject) {
-    for (size_t allowed = 0; allowed < 10000; allowed++) {
-        clef_error error = {0};
-        allocations_before_failure = allowed;
-        size_t live_before = live_blocks;
-        clef_status status = open(subject, &error);
-        size_t live_after = live_blocks;
-        allocations_before_failure = SIZE_MAX;
-        assert_int_equal(live_after, live_before);
-        if (status == CLEF_OK) {
-            return allowed;
-        }
-        assert_int_equal(status, CLEF_OUT_OF_MEMORY);
-        assert_int_equal(error.status, CLEF_OUT_OF_MEMORY);
-        assert_true(strlen(error.message) > 10);
-    }
-    fail_msg("it never succeeds");
-    return 0;
-}
-
 static clef_status open_bytes(const void *subject, clef_error *error) {
     const clef_text *bytes = subject;
     clef_safetensors *file = NULL;

@@ -4,6 +4,8 @@
 #ifndef CLEF_TEST_FAILING_MEMORY_H
 #define CLEF_TEST_FAILING_MEMORY_H
 
+#include "support.h"
+
 #include "base/memory.h"
 
 #include <stdint.h>
@@ -51,6 +53,36 @@ void *clef_reallocate(void *block, size_t count, size_t size) {
 void clef_release(void *block) {
     live_blocks -= block != NULL;
     free(block);
+}
+
+/* Work that gives back what it took, also when it gets through. */
+typedef clef_status memory_work(const void *subject, clef_error *error);
+
+/* Fails the first, second, third … allocation until the work gets through; returns how many it
+ * makes. */
+static inline size_t fail_each(memory_work *work, const void *subject) {
+    for (size_t allowed = 0; allowed < 10000; allowed++) {
+        clef_error error = {0};
+        allocations_before_failure = allowed;
+        size_t live_before = live_blocks;
+        clef_status status = work(subject, &error);
+        size_t live_after = live_blocks;
+        allocations_before_failure = SIZE_MAX;
+        if (live_after != live_before) {
+            fail_msg("allocation %zu: %zu blocks before, %zu behind", allowed, live_before,
+                     live_after);
+        }
+        if (status == CLEF_OK) {
+            return allowed;
+        }
+        if (status != CLEF_OUT_OF_MEMORY) {
+            fail_msg("allocation %zu: status %d, %s", allowed, status, error.message);
+        }
+        assert_int_equal(error.status, CLEF_OUT_OF_MEMORY);
+        assert_true(strlen(error.message) > 10);
+    }
+    fail_msg("it never gets through");
+    return 0;
 }
 
 #endif

@@ -35,10 +35,6 @@ static inline clef_text build_file(const char *header, size_t data_bytes) {
     return build_file_of(strlen(header), header, strlen(header), data_bytes);
 }
 
-static inline void release_text(clef_text text) {
-    clef_release((void *)(uintptr_t)text.bytes);
-}
-
 /* A new directory under the system's place for temporary files. */
 static inline const char *make_directory(char path[256]) {
     const char *base = getenv("TMPDIR");

@@ -6,6 +6,7 @@
  */
 #include "backend/cpu/kernels/vector/vector_math.h"
 #include "backend/cpu/kernels/vector/vector_product.h"
+#include "base/size.h"
 
 #include <math.h>
 
@@ -22,10 +23,6 @@ typedef struct chunk {
     float from_start[CHUNK]; /* e^{G_i} */
     float to_end[CHUNK];     /* e^{G_last - G_i} */
 } chunk;
-
-static size_t smaller(size_t a, size_t b) {
-    return a < b ? a : b;
-}
 
 static void sum_decays(chunk *c) {
     const clef_delta_head *head = c->head;
@@ -51,9 +48,9 @@ static void multiply_keys(const chunk *c, const float *rows, float *out) {
                                     .b_row = CHUNK,
                                     .c = out + m * CHUNK,
                                     .c_row = CHUNK,
-                                    .rows = smaller(STRIP, head->rows - m),
+                                    .rows = clef_size_smaller(STRIP, head->rows - m),
                                     .depth = head->key_size,
-                                    .columns = smaller(m + STRIP, head->rows)});
+                                    .columns = clef_size_smaller(m + STRIP, head->rows)});
     }
 }
 
@@ -66,7 +63,7 @@ static void build_matrices(const chunk *c) {
     multiply_keys(c, head->key, c->a);
     for (size_t i = 0; i < head->rows; i++) {
         vec beta = vec_set(head->beta[i * head->gate_stride]);
-        size_t end = smaller((i / STRIP + 1) * STRIP, CHUNK);
+        size_t end = clef_size_smaller((i / STRIP + 1) * STRIP, CHUNK);
         for (size_t j = 0; j < end; j += LANES) {
             vec decay = vec_exp(vec_difference(c->sum[i], c->sum + j));
             vec_mask with_diagonal = vec_first(i + 1 > j ? i + 1 - j : 0);
@@ -115,7 +112,7 @@ static void solve(const chunk *c) {
                   x + head->value_size);
     }
     for (size_t m = 0; m < head->rows; m += STRIP) {
-        size_t rows = smaller(STRIP, head->rows - m);
+        size_t rows = clef_size_smaller(STRIP, head->rows - m);
         if (m > 0) {
             subtract_rows(c, m, rows, 0, m);
         }
@@ -160,8 +157,8 @@ static void read_out(const chunk *c) {
                                     .b_row = c->x_row,
                                     .c = head->out + m * head->out_stride,
                                     .c_row = head->out_stride,
-                                    .rows = smaller(STRIP, head->rows - m),
-                                    .depth = smaller(m + STRIP, head->rows),
+                                    .rows = clef_size_smaller(STRIP, head->rows - m),
+                                    .depth = clef_size_smaller(m + STRIP, head->rows),
                                     .columns = head->value_size,
                                     .adds = true});
     }

@@ -8,13 +8,10 @@
 
 #include "backend/cpu/kernels/vector/vector_avx512.h"
 
-#include "backend/cpu/kernels/frame_attention/frame_attention_turn.h"
-
-#include <math.h>
-#include <stdbool.h>
-
 #define QUERIES (2 * LANES)
 #define KEYS    CLEF_ROUNDED_FRAME_KEYS
+
+#include "backend/cpu/kernels/frame_attention/frame_attention_turned.h"
 
 /* sum += the two products of each pair. Not the intrinsic: gcc 12 copies the sum for each use. */
 static inline vec add_products(vec sum, vec a, vec b) {
@@ -106,17 +103,6 @@ static void multiply(const pair_product *p) {
 
 /* ---- softmax ---- */
 
-/* QUERIES queries on their way through the keys. */
-typedef struct turned_queries {
-    size_t pairs;   /* of a head's numbers */
-    float *queries; /* [pairs, QUERIES] pairs; zeros behind the last query */
-    float *totals;  /* [size, QUERIES] */
-    float *scores;  /* [KEYS, QUERIES]; then weights [KEYS / 2, QUERIES] pairs */
-    float *maximum; /* [QUERIES] of the scores, not scaled */
-    float *sum;     /* [QUERIES] */
-    float exponent; /* scale · log2 e */
-} turned_queries;
-
 /* 2^x for x ≤ 0 within 3e-6, where rounding a weight costs up to 4e-3: 2^n times the polynomial of
  * degree 4 that is 1 at 0 and has the smallest largest error on |r| ≤ ½. */
 static inline vec power_of_two(vec x) {
@@ -128,22 +114,6 @@ static inline vec power_of_two(vec x) {
     p = vec_fma(p, r, vec_set(0.693124187f));
     p = vec_fma(p, r, vec_set(1.0f));
     return vec_scale(p, n);
-}
-
-/* The largest of `count` scores of each lane and of `highest`. Four chains hide the latency; a
- * maximum is the same in any order. */
-static vec highest_score(const float *scores, size_t count, vec highest) {
-    vec best[4] = {highest, highest, highest, highest};
-    size_t j = 0;
-    for (; j + 4 <= count; j += 4) {
-        for (size_t c = 0; c < 4; c++) {
-            best[c] = vec_max(best[c], vec_load(scores + (j + c) * QUERIES));
-        }
-    }
-    for (; j < count; j++) {
-        best[0] = vec_max(best[0], vec_load(scores + j * QUERIES));
-    }
-    return vec_max(vec_max(best[0], best[1]), vec_max(best[2], best[3]));
 }
 
 /* Scores of LANES queries become pairs of weights in place; returns their sum. An odd last key has
@@ -170,24 +140,15 @@ static vec weigh_scores(float *scores, size_t count, vec highest, vec exponent) 
     return added;
 }
 
-/* Where a maximum grew, sum and totals shrink. */
-static void shrink_totals(const turned_queries *t, size_t i, size_t size, vec correction) {
-    vec_store(t->sum + i, vec_mul(vec_load(t->sum + i), correction));
-    for (size_t n = 0; n < size; n++) {
-        float *total = t->totals + n * QUERIES + i;
-        vec_store(total, vec_mul(vec_load(total), correction));
-    }
-}
-
 /* Weights of a block's `count` scores. A correction of 1 is left out: it would change no bit. */
-static void weigh_block(const turned_queries *t, size_t count, size_t size, bool is_first) {
-    vec exponent = vec_set(t->exponent);
+static void weigh_block(const turned_queries *t, size_t count, bool is_first, vec exponent) {
     for (size_t i = 0; i < QUERIES; i += LANES) {
         vec before = vec_load(t->maximum + i);
         vec highest = highest_score(t->scores + i, count, before);
         if (!is_first && vec_less(before, highest) != 0) {
-            vec distance = vec_mul(vec_sub(before, highest), exponent);
-            shrink_totals(t, i, size, power_of_two(distance));
+            vec correction = power_of_two(vec_mul(vec_sub(before, highest), exponent));
+            vec_store(t->sum + i, vec_mul(vec_load(t->sum + i), correction));
+            shrink_totals(t, i, correction);
         }
         vec_store(t->maximum + i, highest);
         vec added = weigh_scores(t->scores + i, count, highest, exponent);
@@ -197,18 +158,20 @@ static void weigh_block(const turned_queries *t, size_t count, size_t size, bool
 
 /* ---- keys ---- */
 
+/* A key meets the queries in pairs of its numbers, values meet the weights in pairs of keys. */
 static void add_block(const clef_frame_attention_bf16 *frame, const turned_queries *t, size_t first,
                       size_t count) {
     const uint32_t *keys = (const uint32_t *)(const void *)frame->key;
     const uint32_t *values = (const uint32_t *)(const void *)frame->value;
-    multiply(&(pair_product){.a = keys + first * t->pairs,
-                             .a_row = t->pairs,
+    size_t pairs = clef_rounded_key_size(frame->size) / 2;
+    multiply(&(pair_product){.a = keys + first * pairs,
+                             .a_row = pairs,
                              .a_column = 1,
                              .b = t->queries,
                              .c = t->scores,
                              .rows = count,
-                             .depth = t->pairs});
-    weigh_block(t, count, frame->size, first == 0);
+                             .depth = pairs});
+    weigh_block(t, count, first == 0, vec_set(frame->scale * 1.44269504088896340736f));
     multiply(&(pair_product){.a = values + first / 2 * frame->size,
                              .a_row = 1,
                              .a_column = frame->size,
@@ -246,32 +209,19 @@ static void attend_rows(const clef_frame_attention_bf16 *frame, const turned_que
         size_t first = i < rows ? row + i : row;
         turn_queries(frame->query + first * frame->query_stride, frame->query_stride,
                      i < rows ? rows - i : 0, frame->size, t->queries + i);
-        vec_store(t->maximum + i, vec_set(-INFINITY));
-        vec_store(t->sum + i, vec_zero());
     }
+    begin_queries(t);
     for (size_t first = 0; first < frame->keys; first += KEYS) {
-        size_t left = frame->keys - first;
-        add_block(frame, t, first, left < KEYS ? left : KEYS);
+        add_block(frame, t, first, block_keys(frame->keys, first));
     }
-    turn_back(&(frame_totals){.totals = t->totals,
-                              .sums = t->sum,
-                              .totals_stride = QUERIES,
-                              .rows = rows,
-                              .size = frame->size,
-                              .out = frame->out + row * frame->out_stride,
-                              .out_stride = frame->out_stride});
+    turn_back(t, rows, frame->out + row * frame->out_stride, frame->out_stride);
 }
 
 void clef_frame_attention_bf16_avx512bf16(const clef_frame_attention_bf16 *frame, float *scratch) {
-    turned_queries t = {.pairs = clef_rounded_key_size(frame->size) / 2,
-                        .exponent = frame->scale * 1.44269504088896340736f};
-    t.scores = scratch;
-    t.queries = t.scores + (size_t)KEYS * QUERIES;
-    t.totals = t.queries + t.pairs * QUERIES;
-    t.maximum = t.totals + frame->size * QUERIES;
-    t.sum = t.maximum + QUERIES;
+    size_t pairs = clef_rounded_key_size(frame->size) / 2;
+    turned_queries turned = place_queries(pairs, frame->size, QUERIES, scratch);
     for (size_t row = 0; row < frame->rows; row += QUERIES) {
-        attend_rows(frame, &t, row);
+        attend_rows(frame, &turned, row);
     }
 }
 

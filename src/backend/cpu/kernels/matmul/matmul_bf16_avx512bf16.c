@@ -169,7 +169,7 @@ static void multiply_blocks(const panel_step *step, tile *t, const float *panel)
     for (size_t k = 0; k < step->k_count; k += CLEF_MATMUL_BLOCK) {
         t->x = x + k / 2;
         t->panel = panel + k / 2 * WIDE;
-        t->pairs = (smaller(CLEF_MATMUL_BLOCK, step->k_count - k) + 1) / 2;
+        t->pairs = (clef_size_smaller(CLEF_MATMUL_BLOCK, step->k_count - k) + 1) / 2;
         t->out = outputs_of(step, step->k + k);
         if (step->rows - t->row >= TILE_ROWS) {
             multiply_whole(t);
@@ -220,11 +220,11 @@ stream_outputs(const clef_matmul *product, const weight_rows *w, const size_t ro
     const uint32_t *x[STREAM_ROWS];
     vec y[STREAM_ROWS] = {0};
     for (size_t r = 0; r < rows; r++) {
-        size_t row = smaller(r, product->x.rows - 1);
+        size_t row = clef_size_smaller(r, product->x.rows - 1);
         x[r] = (const uint32_t *)product->rounded.values + row * product->rounded.stride / 2;
     }
     for (size_t from = 0; from < w->columns; from += CLEF_MATMUL_BLOCK) {
-        size_t to = smaller(w->columns, from + CLEF_MATMUL_BLOCK);
+        size_t to = clef_size_smaller(w->columns, from + CLEF_MATMUL_BLOCK);
         size_t whole = from + (to - from) / (2 * LANES) * (2 * LANES);
         vec sum[STREAM_ROWS];
 #pragma GCC unroll 8

@@ -62,7 +62,7 @@ static void unpack_scales(const panel_step *step, size_t group_count,
     clef_weight weight = step->product->weight;
     size_t groups = clef_weight_groups(weight);
     for (size_t n = 0; n < WIDE; n++) {
-        size_t row = smaller(step->first + n, weight.rows - 1);
+        size_t row = clef_size_smaller(step->first + n, weight.rows - 1);
         for (size_t g = 0; g < group_count; g++) {
             scales[g][n] = weight.scales[row * groups + step->k / weight.group + g];
         }
@@ -215,7 +215,7 @@ void clef_round_row_int8_avx2(clef_matrix x, size_t row, const clef_rounded_rows
     memset(values, ZERO, rounded->stride);
     for (size_t g = 0; g < rounded->groups; g++) {
         size_t begin = g * rounded->group;
-        size_t end = smaller(begin + rounded->group, x.columns);
+        size_t end = clef_size_smaller(begin + rounded->group, x.columns);
         vec highest = vec_zero();
         for (size_t k = begin; k < end; k += LANES) {
             vec value = vec_load_mask(vec_first(end - k), from + k);
@@ -230,7 +230,7 @@ void clef_round_row_int8_avx2(clef_matrix x, size_t row, const clef_rounded_rows
             __m128i narrow =
                 _mm_packs_epi32(_mm256_castsi256_si128(whole), _mm256_extracti128_si256(whole, 1));
             narrow = _mm_add_epi8(_mm_packs_epi16(narrow, narrow), _mm_set1_epi8((char)ZERO));
-            memcpy(values + k, &narrow, smaller(LANES, end - k));
+            memcpy(values + k, &narrow, clef_size_smaller(LANES, end - k));
         }
     }
 }

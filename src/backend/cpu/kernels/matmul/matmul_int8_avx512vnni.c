@@ -71,7 +71,7 @@ static void unpack_scales(const panel_step *step, size_t group_count, panel *out
         for (size_t g = 0; g < group_count; g += LANES) {
             vec square[LANES];
             for (size_t i = 0; i < LANES; i++) {
-                size_t row = smaller(step->first + n + i, weight.rows - 1);
+                size_t row = clef_size_smaller(step->first + n + i, weight.rows - 1);
                 const float *from = weight.scales + row * groups + step->k / weight.group + g;
                 square[i] = vec_load_mask(vec_first(group_count - g), from);
             }
@@ -190,7 +190,7 @@ static void multiply_blocks(const panel_step *step, tile *t) {
     size_t group = rounded->group;
     for (size_t k = 0; k < step->k_count; k += CLEF_MATMUL_BLOCK) {
         t->group = k / group;
-        t->groups = (smaller(CLEF_MATMUL_BLOCK, step->k_count - k) + group - 1) / group;
+        t->groups = (clef_size_smaller(CLEF_MATMUL_BLOCK, step->k_count - k) + group - 1) / group;
         t->x = (const uint32_t *)rounded->values + row * t->x_stride + (step->k + k) / 4;
         t->out = outputs_of(step, step->k + k);
         t->x_scales = rounded->scales + row * t->scale_stride + (step->k + k) / group;
@@ -232,7 +232,7 @@ void clef_round_row_int8_avx512vnni(clef_matrix x, size_t row, const clef_rounde
     memset(values, 128, rounded->stride);
     for (size_t g = 0; g < rounded->groups; g++) {
         size_t begin = g * rounded->group;
-        size_t count = smaller(x.columns - begin, rounded->group);
+        size_t count = clef_size_smaller(x.columns - begin, rounded->group);
         vec highest = vec_zero();
         for (size_t k = 0; k < count; k += LANES) {
             vec value = vec_load_mask(vec_first(count - k), from + begin + k);

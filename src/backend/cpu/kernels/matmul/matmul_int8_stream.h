@@ -54,7 +54,7 @@ static void prepare_groups(stream *s, size_t rows, int32_t *starts, float *x_sca
     size_t group = s->product->weight.group;
     int offset = s->product->weight.dtype == CLEF_DTYPE_I8 ? 128 : 8;
     for (size_t r = 0; r < rows; r++) {
-        size_t row = smaller(r, s->product->x.rows - 1);
+        size_t row = clef_size_smaller(r, s->product->x.rows - 1);
         const uint8_t *bytes = (const uint8_t *)rounded->values + row * rounded->stride;
         for (size_t g = 0; g < s->groups; g++) {
             int sum = sum_bytes(bytes + g * group, group) - 128 * (int)group;
@@ -81,7 +81,7 @@ static void prepare_stream(stream *s, size_t rows, void *scratch) {
     s->x = scratch;
     s->stride = (rounded->stride + 127) / 128 * 128;
     for (size_t r = 0; r < rows; r++) {
-        size_t row = smaller(r, s->product->x.rows - 1);
+        size_t row = clef_size_smaller(r, s->product->x.rows - 1);
         const char *from = (const char *)rounded->values + row * rounded->stride;
         for (size_t k = 0; k < s->stride; k += 128) {
             __m512i both[2];
@@ -112,7 +112,7 @@ static void prepare_stream(stream *s, size_t rows, void *scratch) {
 /* Scales of groups g … g + LANES - 1; those that the next rows need are asked for. */
 static __attribute__((noinline)) void load_scales(stream *s, const weight_rows *w, size_t g) {
     const float *scales = s->product->weight.scales + w->first * s->groups + g;
-    size_t count = smaller(LANES, s->groups - g);
+    size_t count = clef_size_smaller(LANES, s->groups - g);
     bool has_next = w->first + 2 * LANES <= w->end;
     vec square[LANES];
 #pragma GCC unroll 16
@@ -337,7 +337,7 @@ static inline __attribute__((always_inline)) void stream_outputs(stream *s, cons
     const size_t step = is_int8 ? 64 : 128;
     vec y[STREAM_ROWS] = {0}, total[STREAM_ROWS];
     for (size_t from = 0; from < w->columns; from += CLEF_MATMUL_BLOCK) {
-        size_t to = smaller(w->columns, from + CLEF_MATMUL_BLOCK);
+        size_t to = clef_size_smaller(w->columns, from + CLEF_MATMUL_BLOCK);
 #pragma GCC unroll 8
         for (size_t r = 0; r < rows; r++) {
             total[r] = vec_zero();

@@ -9,13 +9,11 @@
 #ifndef CLEF_KERNELS_MATMUL_PANELS_H
 #define CLEF_KERNELS_MATMUL_PANELS_H
 
+#include "base/size.h"
+
 #include <stdbool.h>
 
 #define WIDE (2 * LANES)
-
-static inline size_t smaller(size_t a, size_t b) {
-    return a < b ? a : b;
-}
 
 /* ---- outputs ---- */
 
@@ -132,7 +130,7 @@ typedef struct panel_step {
 
 /* Tells that the panel's weights are used by another tile; a share of the next ones is fetched. */
 static inline void fetch_share(fetch *f, size_t share) {
-    for (size_t end = smaller(f->rows, f->done + share); f->done < end; f->done++) {
+    for (size_t end = clef_size_smaller(f->rows, f->done + share); f->done < end; f->done++) {
         const char *row = f->data + f->done * f->row_bytes;
         for (size_t byte = 0; byte < f->bytes; byte += 64) {
             _mm_prefetch(row + byte, _MM_HINT_T1);
@@ -145,7 +143,7 @@ static inline void fetch_tile(panel_step *step, size_t row) {
     const clef_matrix *y = &step->product->y;
     size_t tiles = (step->rows + TILE_ROWS - 1) / TILE_ROWS;
     size_t share = (WIDE + tiles - 1) / tiles;
-    for (size_t end = smaller(row + TILE_ROWS, step->rows); row < end; row++) {
+    for (size_t end = clef_size_smaller(row + TILE_ROWS, step->rows); row < end; row++) {
         const float *out = y->data + (step->row + row) * y->stride + step->first;
         _mm_prefetch((const char *)out, _MM_HINT_T0);
         _mm_prefetch((const char *)(out + LANES), _MM_HINT_T0);
@@ -175,7 +173,7 @@ static inline void place_panel(panel_step *step, size_t first, size_t k, size_t 
     step->k = k;
     step->k_count = k_count;
     for (size_t n = 0; n < WIDE; n++) {
-        size_t row = smaller(first + n, weight.rows - 1);
+        size_t row = clef_size_smaller(first + n, weight.rows - 1);
         step->weights[n] = (const char *)weight.data + row * row_bytes;
     }
 }
@@ -200,7 +198,7 @@ static inline void plan_fetch(panel_step *step, size_t first, size_t k, size_t k
     clef_weight weight = step->product->weight;
     size_t row_bytes = clef_weight_row_bytes(weight);
     size_t groups = clef_weight_groups(weight);
-    size_t rows = first < step->end ? smaller(WIDE, step->end - first) : 0;
+    size_t rows = first < step->end ? clef_size_smaller(WIDE, step->end - first) : 0;
     step->next_weights = (fetch){.data = (const char *)weight.data + first * row_bytes +
                                          row_bytes * k / weight.columns,
                                  .row_bytes = row_bytes,
@@ -240,9 +238,9 @@ static inline __attribute__((always_inline)) void walk_panels(const panel_walk *
         return;
     }
     for (step.row = 0; step.row < product->x.rows; step.row += rows) {
-        step.rows = smaller(rows, product->x.rows - step.row);
+        step.rows = clef_size_smaller(rows, product->x.rows - step.row);
         for (size_t from = 0; from < columns; from += span) {
-            size_t to = smaller(columns, from + span);
+            size_t to = clef_size_smaller(columns, from + span);
             step.input_k = from;
             if (walk->pack != NULL) {
                 walk->pack(&step, from, to - from, scratch);
@@ -250,7 +248,7 @@ static inline __attribute__((always_inline)) void walk_panels(const panel_walk *
             for (size_t first = begin; first < end; first += WIDE) {
                 for (size_t k = from; k < to; k += walk->depth) {
                     bool is_end = k + walk->depth >= to;
-                    place_panel(&step, first, k, smaller(walk->depth, to - k));
+                    place_panel(&step, first, k, clef_size_smaller(walk->depth, to - k));
                     plan_fetch(&step, is_end ? first + WIDE : first,
                                is_end ? from : k + walk->depth, walk->depth);
                     walk->multiply(&step, scratch);

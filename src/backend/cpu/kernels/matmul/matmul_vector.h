@@ -195,11 +195,11 @@ static inline __attribute__((always_inline)) void stream_outputs(const clef_matm
     const float *x[STREAM_ROWS];
     vec y[STREAM_ROWS];
     for (size_t r = 0; r < STREAM_ROWS; r++) {
-        x[r] = inputs->x + smaller(r, product->x.rows - 1) * inputs->stride;
+        x[r] = inputs->x + clef_size_smaller(r, product->x.rows - 1) * inputs->stride;
         y[r] = vec_zero();
     }
     for (size_t from = 0; from < w->columns; from += CLEF_MATMUL_BLOCK) {
-        size_t to = smaller(w->columns, from + CLEF_MATMUL_BLOCK);
+        size_t to = clef_size_smaller(w->columns, from + CLEF_MATMUL_BLOCK);
         size_t whole = from + (to - from) / (2 * LANES) * (2 * LANES);
         vec sum[STREAM_ROWS];
 #pragma GCC unroll 8
@@ -281,7 +281,7 @@ static void widen_inputs(const panel_step *step, size_t k, size_t count, void *s
 static void multiply_rounded_panel(panel_step *step, void *scratch) {
     fp32_scratch *space = scratch;
     size_t span = span_of(step->product, CLEF_MATMUL_BLOCK);
-    size_t count = smaller(span, step->product->weight.columns - step->input_k);
+    size_t count = clef_size_smaller(span, step->product->weight.columns - step->input_k);
     unpack_panel(step, space->panel);
     if (step->product->weight.dtype != CLEF_DTYPE_BF16) {
         for (size_t i = 0; i < step->k_count * WIDE; i++) {

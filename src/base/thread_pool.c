@@ -136,11 +136,13 @@ static uint64_t wait_at_gate(clef_thread_pool *pool, int role, uint32_t seen, lo
                : sleep_at_gate(pool, role, seen);
 }
 
+/* Whoever holds the mutex has not looked yet, or sleeps when it is free again; who is woken must
+ * not find it taken. */
 static void wake(clef_thread_pool *pool, int role) {
     if (atomic_load(&pool->sleepers[role]) > 0) {
         pthread_mutex_lock(&pool->sleep);
-        pthread_cond_broadcast(&pool->woken[role]);
         pthread_mutex_unlock(&pool->sleep);
+        pthread_cond_broadcast(&pool->woken[role]);
     }
 }
 

@@ -43,8 +43,9 @@ typedef struct clef_runtime_options {
 
 /* Starts the threads, which sleep while there is nothing to do. Sessions of one runtime may compute
  * at the same time, each on a thread of its own; the other threads then help whoever came first.
- * CLEF_USAGE for a thread count or level out of range; CLEF_OUT_OF_MEMORY, also when the system
- * gives fewer threads. */
+ * A forked process has none of them: it creates a runtime of its own, and leaves handles made
+ * before the fork alone. CLEF_USAGE for a thread count or level out of range; CLEF_OUT_OF_MEMORY,
+ * also when the system gives fewer threads. */
 CLEF_API clef_status clef_runtime_create(const clef_runtime_options *options,
                                          clef_runtime **runtime, clef_error *error);
 CLEF_API void clef_runtime_close(clef_runtime *runtime);

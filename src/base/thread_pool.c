@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 /* Looks at the gate before a thread sleeps: always some microseconds of them, which are shorter
  * than falling asleep; on a machine with CPUs to spare as long as the gaps between the products of
@@ -51,6 +52,7 @@ struct clef_thread_pool {
     pthread_cond_t woken[ROLES];
     pthread_mutex_t turn; /* of the caller */
     long caller_losses;   /* what lost_cpus said last */
+    pid_t process;        /* where the helpers are: a fork does not take them along */
     unsigned size;
     helper helpers[]; /* [size - 1] */
 };
@@ -247,7 +249,7 @@ clef_status clef_thread_pool_create(unsigned thread_count, clef_thread_pool **ou
     if (pool == NULL) {
         return clef_fail_memory(error, bytes, "a pool of threads");
     }
-    *pool = (clef_thread_pool){.size = 1, .caller_losses = lost_cpus()};
+    *pool = (clef_thread_pool){.size = 1, .process = getpid(), .caller_losses = lost_cpus()};
     pthread_mutex_init(&pool->sleep, NULL);
     pthread_mutex_init(&pool->turn, NULL);
     for (int role = 0; role < ROLES; role++) {
@@ -258,7 +260,9 @@ clef_status clef_thread_pool_create(unsigned thread_count, clef_thread_pool **ou
         *self = (helper){.pool = pool, .worker = pool->size};
         if (!clef_thread_start(&self->thread, help, self)) {
             clef_status status =
-                clef_fail(error, CLEF_OUT_OF_MEMORY, "the system gives %u threads of %u",
+                clef_fail(error, CLEF_OUT_OF_MEMORY,
+                          "the system gives %u of %u threads; a limit on processes (ulimit -u), on "
+                          "memory (ulimit -v) or of the container stops it",
                           pool->size, thread_count);
             clef_thread_pool_close(pool);
             return status;
@@ -270,6 +274,10 @@ clef_status clef_thread_pool_create(unsigned thread_count, clef_thread_pool **ou
 
 void clef_thread_pool_close(clef_thread_pool *pool) {
     if (pool == NULL) {
+        return;
+    }
+    if (pool->process != getpid()) {
+        clef_release(pool); /* nobody to wait for; the locks may stand as a helper left them */
         return;
     }
     pool->run = NULL;

@@ -102,9 +102,10 @@ clef_status clef_workplace_find(const clef_invocation *invocation, clef_workplac
     return clef_buffer_check(&workplace->name, "the name of the model", error);
 }
 
-/* The command line beats the environment; what neither says is left to the library. */
-clef_status clef_workplace_start(const clef_invocation *invocation, clef_workplace *workplace,
-                                 clef_error *error) {
+/* The command line beats the environment; what neither says is left to the library. Reading text
+ * alone needs no other threads. */
+static clef_status start(const clef_invocation *invocation, bool computes,
+                         clef_workplace *workplace, clef_error *error) {
     const clef_settings *settings = invocation->settings;
     const clef_environment *environment = invocation->environment;
     clef_runtime_options options = {settings->thread_count, settings->cpu_level};
@@ -118,7 +119,15 @@ clef_status clef_workplace_start(const clef_invocation *invocation, clef_workpla
     if (options.cpu_level == NULL) {
         options.cpu_level = environment->cpu_level;
     }
+    if (!computes) {
+        options.thread_count = 1;
+    }
     return clef_runtime_create(&options, &workplace->runtime, error);
+}
+
+clef_status clef_workplace_start(const clef_invocation *invocation, clef_workplace *workplace,
+                                 clef_error *error) {
+    return start(invocation, true, workplace, error);
 }
 
 void clef_workplace_name_directory(const char *directory, clef_error *error) {
@@ -133,7 +142,7 @@ void clef_workplace_name_directory(const char *directory, clef_error *error) {
 
 clef_status clef_workplace_open(const clef_invocation *invocation, bool tokenizer_only,
                                 clef_workplace *workplace, clef_error *error) {
-    clef_status status = clef_workplace_start(invocation, workplace, error);
+    clef_status status = start(invocation, !tokenizer_only, workplace, error);
     if (status != CLEF_OK) {
         return status;
     }

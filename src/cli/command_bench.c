@@ -359,7 +359,7 @@ const clef_command clef_command_bench = {
         "A case runs random tokens through the layers, and through the joint head where there is "
         "one, in steps as a session packs them. The vocabulary of a shape is cut to 4,096 rows. "
         "Peaks are measured between the runs, on the same threads and with the instructions of "
-        "the same level; the best of all their short runs counts.\n\n"
+        "the same level; of operations the best of all their short runs counts.\n\n"
         "gflops counts two operations for each weight of the layers' matrices and token, and "
         "nothing else: not the delta rule, attention, norms or head. share_of_peak is gflops over "
         "the whole time, divided by the peak of the type in which the products are computed: "

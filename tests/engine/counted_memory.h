@@ -1,6 +1,6 @@
 /* The C allocator, watched: a test program linked with --wrap for malloc, calloc, realloc,
  * aligned_alloc and free counts every block of the library, knows what is alive, and can let one
- * allocation fail. Blocks of the C library and of OpenMP themselves do not pass here. */
+ * allocation fail. Blocks of the C library itself do not pass here. */
 #ifndef CLEF_TEST_COUNTED_MEMORY_H
 #define CLEF_TEST_COUNTED_MEMORY_H
 
